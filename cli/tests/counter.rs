@@ -42,14 +42,3 @@ fn the_layout_and_the_naming_choose_how_the_value_is_kept() {
     assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{ended:?}");
     assert_eq!(run(&server, &["counter", "get", "/counters/long"]).out, "258\n");
 }
-
-#[test]
-fn what_is_out_of_range_is_refused_and_changes_nothing() {
-    let server = server();
-    let most = i64::MAX.to_string();
-    assert_eq!(run(&server, &["counter", "add", PATH, &most]).out, format!("{most}\n"));
-    let ended = run(&server, &["counter", "add", PATH]);
-    assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{ended:?}");
-    assert!(ended.err.contains(PATH) && ended.err.contains("nothing was changed"), "{ended:?}");
-    assert_eq!(run(&server, &["counter", "get", PATH]).out, format!("{most}\n"));
-}

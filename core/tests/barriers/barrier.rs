@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::support::ground::{Ground, grounds};
 use crate::support::mishap::{MISHAPS, Mishap};
 use crate::support::{SOON, eventually, options, soon};
-use zkrecipes::{Barrier, Client, ErrorKind, RetryOptions, State, blocking};
+use zkrecipes::{Barrier, Client, ErrorKind, blocking};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/barriers/import";
@@ -18,32 +18,6 @@ fn of(client: &Client) -> Barrier {
 /// How often anybody looked at the barrier.
 fn looks(ground: &Ground) -> usize {
     ground.log().iter().filter(|entry| entry.op == "exists" && entry.path.ends_with(PATH)).count()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn everybody_waits_until_it_is_lifted_and_nobody_when_it_is_not_up() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        soon("no barrier", of(&a).wait(None)).await.expect("it is not up");
-        of(&a).create().await.expect("put up");
-        of(&b).create().await.expect("it is up already");
-        assert!(of(&b).is_up().await.expect("asked"));
-        let waiters: Vec<_> = (0..20)
-            .map(|n| {
-                let barrier = of(if n % 2 == 0 { &a } else { &b });
-                tokio::spawn(async move { barrier.wait(None).await })
-            })
-            .collect();
-        eventually("they wait", || looks(&ground) >= 20).await;
-        assert!(waiters.iter().all(|waiter| !waiter.is_finished()));
-        of(&b).remove().await.expect("lifted");
-        of(&b).remove().await.expect("it is lifted already");
-        for waiter in waiters {
-            soon("the lifting", waiter).await.expect("joined").expect("lifted");
-        }
-        assert!(!of(&a).is_up().await.expect("asked"));
-        eventually("no watch is left", || ground.watch_count() == 0).await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -71,22 +45,6 @@ async fn thousands_wait_and_each_looks_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn time_runs_out_and_an_attempt_does_not_wait() {
-    for ground in grounds() {
-        let client = ground.client(TEN).await;
-        of(&client).create().await.expect("put up");
-        for limit in [Duration::ZERO, Duration::from_millis(30)] {
-            let error = soon("the end", of(&client).wait(Some(limit))).await.expect_err("it is up");
-            assert_eq!((error.kind(), error.path()), (ErrorKind::Timeout, Some(PATH)));
-            assert!(error.to_string().starts_with("the barrier was not lifted"), "{error}");
-        }
-        of(&client).remove().await.expect("lifted");
-        soon("the attempt", of(&client).wait(Some(Duration::ZERO))).await.expect("lifted");
-        eventually("no watch is left", || ground.watch_count() == 0).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_waiter_is_not_woken_by_a_change_and_does_not_miss_a_lift() {
     for ground in grounds() {
         let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
@@ -106,30 +64,6 @@ async fn a_waiter_is_not_woken_by_a_change_and_does_not_miss_a_lift() {
         both.commit().await.expect("applied");
         soon("the lift", waiter).await.expect("joined").expect("it was lifted");
         eventually("no watch is left", || ground.watch_count() == 0).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_waiter_goes_on_in_the_next_session_and_through_an_outage() {
-    for ground in grounds() {
-        let a = ground.client(Duration::from_secs(40)).await;
-        let retry =
-            RetryOptions::default().base(Duration::from_millis(10)).give_up_after(Duration::from_millis(200));
-        let b = ground.client_with(options(Duration::from_secs(1)).retry(retry)).await;
-        of(&a).create().await.expect("put up");
-        let waiting = of(&b);
-        let waiter = tokio::spawn(async move { waiting.wait(None).await });
-        eventually("it waits", || ground.watch_count() == 1).await;
-        let before = b.session_id();
-        ground.expire(before).await;
-        eventually("another session", || b.session_id() != before && b.state() == State::Connected).await;
-        eventually("it waits again", || ground.watch_count() == 1).await;
-        ground.go_away();
-        eventually("its session is lost", || b.state() == State::Lost).await;
-        assert!(!waiter.is_finished());
-        ground.come_back();
-        of(&a).remove().await.expect("lifted");
-        soon("the lift", waiter).await.expect("joined").expect("lifted");
     }
 }
 

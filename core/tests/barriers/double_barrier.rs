@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::ground::grounds;
 use crate::support::rounds::{Ledger, PATH, READY, TEN, count_is, done, entering, leaving, nothing_left, of};
-use crate::support::{SOON, eventually, options, soon};
+use crate::support::{eventually, options, soon};
 use zkrecipes::{CreateMode, ErrorKind, blocking};
 use zkrecipes_embedded::LogEntry;
 
@@ -104,42 +104,6 @@ async fn who_leaves_last_looks_once_at_the_last_few() {
     }
     println!("{swift} of 30 rounds were swift");
     nothing_left(&ground, &a).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn who_gives_up_leaves_nothing_and_frees_nobody() {
-    for ground in grounds() {
-        let (a, b, c) = (ground.client(TEN).await, ground.client(TEN).await, ground.client(TEN).await);
-        let (of_a, of_b, of_c) = (of(&a, 3), of(&b, 3), of(&c, 3));
-        let error = of_a.enter(Some(Duration::from_millis(50))).await.expect_err("alone");
-        assert_eq!((error.kind(), error.path()), (ErrorKind::Timeout, Some(PATH)));
-        let error = of_a.enter(Some(Duration::ZERO)).await.expect_err("alone");
-        assert_eq!(error.kind(), ErrorKind::Timeout);
-        let waiting = entering(&of_b);
-        count_is(&c, 1).await;
-        let given_up = entering(&of_a);
-        count_is(&c, 2).await;
-        given_up.abort();
-        // Before its node is gone it counts.
-        count_is(&c, 1).await;
-        let late = entering(&of_c);
-        count_is(&c, 2).await;
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        assert!(!waiting.is_finished() && !late.is_finished(), "two are not three");
-        of_a.enter(Some(SOON)).await.expect("now they are three");
-        done("b", waiting).await;
-        done("c", late).await;
-        assert!(of_a.has_entered() && of_b.has_entered());
-        assert_eq!(of_a.enter(None).await.expect_err("inside").kind(), ErrorKind::Exists);
-        let all = [leaving(&of_a), leaving(&of_b)];
-        let error = of_c.leave(Some(Duration::from_millis(1))).await;
-        assert!(error.is_ok() || error.is_err_and(|error| error.kind() == ErrorKind::Timeout));
-        for one in all {
-            done("all leave", one).await;
-        }
-        assert_eq!(of_c.leave(None).await.expect_err("left").kind(), ErrorKind::NotHeld);
-        nothing_left(&ground, &a).await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -32,55 +32,6 @@ async fn next(feed: &mut Feed<Option<Versioned>>) -> Seen {
     seen(soon("an item", feed.next()).await.expect("it goes on").expect("no error"))
 }
 
-/// The next item that is `wanted`; what comes before it is what was true in between.
-async fn until(feed: &mut Feed<Option<Versioned>>, wanted: Seen) {
-    while next(feed).await != wanted {}
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_value_is_created_changed_and_guarded_by_its_version() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        let (of_a, of_b) = (of(&a), of(&b));
-        assert_eq!(of_a.get().await.expect("asked"), None);
-        let missing = of_a.set(b"x", Some(0)).await.expect_err("there is none");
-        assert_eq!((missing.kind(), missing.path()), (ErrorKind::NoNode, Some(PATH)));
-        assert_eq!(of_a.set(b"one", None).await.expect("created"), 0);
-        assert_eq!(of_b.set(b"two", None).await.expect("set"), 1);
-        assert_eq!(of_a.set(b"three", Some(1)).await.expect("set"), 2);
-        let late = of_b.set(b"four", Some(1)).await.expect_err("changed since");
-        assert_eq!((late.kind(), late.path()), (ErrorKind::BadVersion, Some(PATH)));
-        assert_eq!(seen(of_b.get().await.expect("asked")), is(b"three", 2));
-        let negative = of_b.set(b"five", Some(-1)).await.expect_err("no version");
-        assert_eq!(negative.kind(), ErrorKind::Invalid);
-        assert!(negative.to_string().contains("version"), "{negative}");
-        let big = of_b.set(&vec![0; 2 << 20], None).await.expect_err("too large");
-        assert_eq!(big.kind(), ErrorKind::TooLarge);
-        for bad in ["", "/", "relative", "/a//b", "/zookeeper/config"] {
-            assert_eq!(a.config(bad).expect_err(bad).kind(), ErrorKind::Invalid);
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn of_many_that_create_a_value_at_once_one_does() {
-    for ground in grounds() {
-        let clients = futures_util::future::join_all((0..5).map(|_| ground.client(TEN))).await;
-        let values: Vec<_> = (0..5).map(|n| format!("value {n}")).collect();
-        let creating = clients.iter().zip(&values).map(|(client, value)| {
-            let config = of(client);
-            async move { config.create(value.as_bytes()).await }
-        });
-        let created = soon("all have tried", futures_util::future::join_all(creating)).await;
-        let first = created.iter().position(|created| *created == Ok(0)).expect("one has");
-        for (n, other) in created.iter().enumerate().filter(|(n, _)| *n != first) {
-            let error = other.as_ref().expect_err("only one");
-            assert_eq!((error.kind(), error.path()), (ErrorKind::Exists, Some(PATH)), "{n}");
-        }
-        assert_eq!(seen(of(&clients[0]).get().await.expect("asked")), is(values[first].as_bytes(), 0));
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_of_which_nobody_can_know_says_so() {
     let ground = grounds().remove(0);
@@ -135,37 +86,6 @@ async fn what_is_read_is_no_older_than_the_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_feed_tells_the_latest_through_creation_deletion_reconnection_and_expiry() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(Duration::from_secs(4)).await, ground.client(TEN).await);
-        let (of_a, of_b) = (of(&a), of(&b));
-        let mut feed = of_a.watch();
-        assert_eq!(next(&mut feed).await, None);
-        assert!(feed.next().now_or_never().is_none(), "nothing new");
-        of_b.set(b"one", None).await.expect("created");
-        assert_eq!(next(&mut feed).await, is(b"one", 0));
-        ground.break_connections();
-        of_b.set(b"two", Some(0)).await.expect("set");
-        until(&mut feed, is(b"two", 1)).await;
-        ground.expire(a.session_id()).await;
-        of_b.set(b"three", Some(1)).await.expect("set");
-        until(&mut feed, is(b"three", 2)).await;
-        b.nodes().delete(PATH, None).await.expect("deleted");
-        until(&mut feed, None).await;
-        of_b.set(b"anew", None).await.expect("created");
-        until(&mut feed, is(b"anew", 0)).await;
-        // Nobody asked meanwhile: what is told is how it stands now.
-        for value in [b"x", b"y", b"z"] {
-            of_b.set(value, None).await.expect("set");
-        }
-        until(&mut feed, is(b"z", 3)).await;
-        feed.close();
-        assert!(feed.next().await.is_none());
-        eventually("no watch is left", || ground.watch_count() == 0).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_reconnection_alone_asks_nothing() {
     for ground in grounds() {
         let client = ground.client(TEN).await;
@@ -204,23 +124,6 @@ async fn a_server_that_has_too_much_to_do_is_left_alone_for_a_while() {
         assert!(asked <= 10, "asked {asked} times");
         ground.clear_faults();
         assert_eq!(next(&mut feed).await, is(b"two", 1));
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_feed_ends_with_the_client() {
-    for ground in grounds() {
-        let client = ground.client(TEN).await;
-        let config = of(&client);
-        let mut feed = config.watch();
-        assert_eq!(next(&mut feed).await, None);
-        let waiting = tokio::spawn(async move { (feed.next().await, feed) });
-        client.close(Some(SOON)).await.expect("closed");
-        let (end, mut feed) = soon("the end", waiting).await.expect("no panic");
-        assert!(end.is_none());
-        assert!(feed.next().await.is_none());
-        assert!(config.watch().next().await.is_none());
-        assert_eq!(config.get().await.expect_err("closed").kind(), ErrorKind::Closed);
     }
 }
 

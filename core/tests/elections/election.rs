@@ -11,7 +11,7 @@ use crate::support::{SOON, client, client_with, eventually, nodes_under, server,
 use futures_util::FutureExt;
 use zkrecipes::{
     Client, CreateMode, Election, ElectionLayout, ElectionOptions, Error, ErrorKind, Leader, Leadership,
-    LostReason, RetryOptions, blocking, drive,
+    RetryOptions, blocking, drive,
 };
 use zkrecipes_embedded::Fault;
 
@@ -201,27 +201,6 @@ async fn observers_agree_whatever_happens_to_candidates_and_observers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_acknowledgement_is_made_whatever_answer_is_lost() {
-    for ground in grounds() {
-        let observer = ground.client(TEN).await;
-        for op in ["getData", "multi"] {
-            for fault in [Fault::drop_before(op), Fault::drop_after(op)] {
-                let case = format!("{fault:?}");
-                let client = ground.client(TEN).await;
-                let leadership = election_of(&client).campaign().await.expect("nobody else stands");
-                let fault = ground.inject(fault.session(client.session_id()).path("**/elections/main"));
-                soon(&case, leadership.acknowledge(b"ready")).await.unwrap_or_else(|e| panic!("{case}: {e}"));
-                assert!(ground.fault_fired(fault), "{case}");
-                let leader = election_of(&observer).leader().await.expect("asked").expect("it leads");
-                assert_eq!((leader.epoch, leader.acknowledged), (leadership.epoch(), true), "{case}");
-                leadership.release().await.expect("resigned");
-                client.close(Some(SOON)).await.expect("closed");
-            }
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn the_epoch_that_was_acknowledged_never_falls() {
     for ground in grounds() {
         let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
@@ -305,26 +284,6 @@ async fn work_ends_with_the_leadership() {
     soon("the end", running).await.expect("joined").expect("cancelled");
     assert!(!election.is_leader());
     crate::support::assert_nothing_left(&server, PATH).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_leader_that_is_cut_off_knows_that_it_lost_when_its_lease_ends() {
-    let server = server();
-    let timeout = Duration::from_secs(1);
-    let (a, b) = (client_with(&server, timeout).await, client(&server).await);
-    let leads = election_of(&a).campaign().await.expect("nobody else stands");
-    let stands = election_of(&b);
-    let waits = tokio::spawn(async move { stands.campaign().await });
-    eventually("both stand", || nodes_under(&server, PATH).len() == 2).await;
-    server.inject(Fault::refuse_connections(1).forever());
-    let lost = Arc::new(Mutex::new(None));
-    let told = lost.clone();
-    let _subscription = leads.on_lost(move |error| *told.lock().expect("no panics") = error.reason());
-    server.inject(Fault::drop_before("*").session(a.session_id()).forever());
-    let next = soon("the failover", waits).await.expect("joined").expect("elected");
-    assert!(!leads.is_held(), "two lead");
-    eventually("it hears of it", || *lost.lock().expect("no panics") == Some(LostReason::Session)).await;
-    assert!(next.epoch() > leads.epoch());
 }
 
 #[tokio::test]

@@ -40,45 +40,6 @@ fn changed(name: &str, data: &str) -> GroupEvent {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn members_join_change_and_leave_and_followers_are_told() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        let (of_a, of_b) = (of(&a), of(&b));
-        assert_eq!(of_a.members().await.expect("listed"), members(&[]));
-        of_a.join("a", b"1").await.expect("joined");
-        let mut feed = of_b.watch();
-        assert_eq!(next(&mut feed).await, GroupEvent::Snapshot(members(&[("a", "1")])));
-        of_b.join("b", b"2").await.expect("joined");
-        assert_eq!(next(&mut feed).await, joined("b", "2"));
-        of_a.update(b"11").await.expect("updated");
-        assert_eq!(next(&mut feed).await, changed("a", "11"));
-        assert_eq!(of_b.members().await.expect("listed"), members(&[("a", "11"), ("b", "2")]));
-        for error in [
-            of_a.join("c", b"").await.expect_err("a member already"),
-            of(&a).join("a", b"").await.expect_err("the name is ours"),
-            of(&a).join("b", b"").await.expect_err("the name is theirs"),
-        ] {
-            assert_eq!(error.kind(), ErrorKind::Exists);
-        }
-        of_a.leave().await.expect("left");
-        assert_eq!(next(&mut feed).await, left("a"));
-        for error in [of_a.leave().await.expect_err("left"), of_a.update(b"").await.expect_err("left")] {
-            assert_eq!((error.kind(), error.path()), (ErrorKind::NotHeld, Some(PATH)));
-        }
-        of_a.join("a", b"again").await.expect("free again");
-        assert_eq!(next(&mut feed).await, joined("a", "again"));
-        drop(of_a);
-        assert_eq!(next(&mut feed).await, left("a"));
-        feed.close();
-        of_b.leave().await.expect("left");
-        eventually("no watch is left", || ground.watch_count() == 0).await;
-        for bad in ["", "a/b", ".."] {
-            assert_eq!(of_b.join(bad, b"").await.expect_err(bad).kind(), ErrorKind::Invalid);
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_member_is_one_over_sessions_and_deletions() {
     for ground in grounds() {
         let (a, b) = (ground.client(Duration::from_secs(4)).await, ground.client(TEN).await);

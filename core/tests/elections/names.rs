@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::support::ground::grounds;
-use crate::support::{SOON, eventually, options, soon};
-use zkrecipes::{Client, ErrorKind, Feed, Names, Naming, blocking};
+use crate::support::{eventually, options, soon};
+use zkrecipes::{Client, ErrorKind, Names, Naming, blocking};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/names/services";
@@ -19,80 +19,6 @@ type All = BTreeMap<String, Vec<u8>>;
 
 fn all(these: &[(&str, &str)]) -> All {
     these.iter().map(|(name, data)| ((*name).to_owned(), data.as_bytes().to_vec())).collect()
-}
-
-async fn until(feed: &mut Feed<All>, wanted: All) {
-    let mut seen = None;
-    let told = soon("the news", async {
-        while seen.as_ref() != Some(&wanted) {
-            seen = Some(feed.next().await.expect("it goes on").expect("no error"));
-        }
-    });
-    told.await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_name_is_bound_looked_up_and_unbound_by_anybody() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        let (of_a, of_b) = (of(&a), of(&b));
-        assert_eq!(of_a.list().await.expect("listed"), Vec::<String>::new());
-        assert_eq!(of_a.lookup("db").await.expect("asked"), None);
-        of_a.bind("db", b"one", false).await.expect("bound");
-        of_a.bind("cache", b"two", true).await.expect("bound");
-        assert_eq!(of_b.lookup("db").await.expect("asked").as_deref(), Some(&b"one"[..]));
-        assert_eq!(of_b.list().await.expect("listed"), ["cache", "db"]);
-        for (names, name, ephemeral) in
-            [(&of_a, "db", false), (&of_b, "db", true), (&of_b, "cache", true), (&of_a, "cache", true)]
-        {
-            let error = names.bind(name, b"x", ephemeral).await.expect_err("bound already");
-            assert_eq!(error.kind(), ErrorKind::Exists, "{name}");
-            assert_eq!(error.path(), Some(&*format!("{PATH}/{name}")));
-        }
-        assert_eq!(of_b.lookup("cache").await.expect("asked").as_deref(), Some(&b"two"[..]));
-        of_b.unbind("db").await.expect("unbound");
-        of_a.unbind("cache").await.expect("unbound");
-        assert_eq!(of_a.unbind("db").await.expect_err("unbound before").kind(), ErrorKind::NoNode);
-        of_b.bind("cache", b"b's", true).await.expect("free again");
-        b.close(Some(SOON)).await.expect("closed");
-        assert_eq!(of_a.list().await.expect("listed"), Vec::<String>::new());
-        for bad in ["", "a/b", ".", "..", "a\0"] {
-            assert_eq!(of_a.bind(bad, b"", true).await.expect_err(bad).kind(), ErrorKind::Invalid);
-            assert_eq!(of_a.lookup(bad).await.expect_err(bad).kind(), ErrorKind::Invalid);
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_ephemeral_name_outlives_sessions_and_deletions_until_it_is_unbound() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(Duration::from_secs(4)).await, ground.client(TEN).await);
-        let (of_a, of_b) = (of(&a), of(&b));
-        of_a.bind("cache", b"here", true).await.expect("bound");
-        let mut feed = of_b.watch();
-        until(&mut feed, all(&[("cache", "here")])).await;
-        let session = a.session_id();
-        ground.expire(session).await;
-        eventually("a new session", || ![0, session].contains(&a.session_id())).await;
-        let node = format!("{PATH}/cache");
-        let is_ours = || async {
-            let stat = b.nodes().exists(&node).await.expect("asked");
-            stat.is_some_and(|stat| stat.ephemeral_owner as u64 == a.session_id())
-        };
-        soon("it is bound again", async { while !is_ours().await {} }).await;
-        b.nodes().delete(&node, None).await.expect("deleted");
-        soon("it is bound again", async { while !is_ours().await {} }).await;
-        until(&mut feed, all(&[("cache", "here")])).await;
-        of_a.unbind("cache").await.expect("unbound");
-        assert_eq!(of_b.lookup("cache").await.expect("asked"), None);
-        // The parent goes, too, where the server gets round to it; the name can be bound all the same.
-        let _ = b.nodes().delete(PATH, None).await;
-        of_a.bind("cache", b"again", true).await.expect("bound");
-        until(&mut feed, all(&[("cache", "again")])).await;
-        of_a.unbind("cache").await.expect("unbound");
-        feed.close();
-        eventually("no watch is left", || ground.watch_count() == 0).await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

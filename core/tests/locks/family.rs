@@ -39,30 +39,6 @@ async fn readers_share_and_writers_exclude() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_behind_a_waiting_writer_waits_too() {
-    for ground in grounds() {
-        let (a, b, c) = (ground.client(TEN).await, ground.client(TEN).await, ground.client(TEN).await);
-        let reading = a.read_write_lock(PATH).expect("valid").read().acquire().await.expect("free");
-        let writer = b.read_write_lock(PATH).expect("valid");
-        let writer = tokio::spawn(async move { writer.write().acquire().await });
-        eventually("the writer waits", || ground.nodes_under(PATH).len() == 2).await;
-        let late = c.read_write_lock(PATH).expect("valid");
-        assert!(late.read().try_acquire().await.expect("asked").is_none(), "the order is respected");
-        let late = tokio::spawn(async move { late.read().acquire().await });
-        eventually("the reader waits", || ground.nodes_under(PATH).len() == 3).await;
-        let contenders = lock_of(&a, PATH).contenders().await.expect("listed");
-        let seen: Vec<_> = contenders.iter().map(|c| (c.kind.as_str(), c.holds)).collect();
-        assert_eq!(seen, [("read", true), ("write", false), ("read", false)]);
-        reading.release().await.expect("released");
-        let writing = soon("the writer", writer).await.expect("joined").expect("the lock");
-        assert!(!late.is_finished());
-        writing.release().await.expect("released");
-        soon("the reader", late).await.expect("joined").expect("the lock").release().await.expect("released");
-        ground.assert_nothing_left(PATH).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn when_the_last_writer_ahead_gives_up_its_readers_still_wait_for_an_earlier_one() {
     for ground in grounds() {
         let clients = [ground.client(TEN).await, ground.client(TEN).await, ground.client(TEN).await];
@@ -112,42 +88,6 @@ async fn a_writer_may_downgrade_and_a_reader_who_wants_to_write_waits() {
         let writing = soon("the other writer", other).await.expect("joined").expect("the lock");
         assert!(writing.fencing_token() > reading.fencing_token());
         writing.release().await.expect("released");
-        ground.assert_nothing_left(PATH).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn many_readers_and_writers_keep_the_invariants() {
-    for ground in grounds() {
-        let (readers, writers) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let mut tasks = Vec::new();
-        for number in 0..8 {
-            let client = ground.client(TEN).await;
-            let (readers, writers) = (readers.clone(), writers.clone());
-            tasks.push(tokio::spawn(async move {
-                let lock = client.read_write_lock(PATH).expect("valid");
-                for _ in 0..8 {
-                    if number % 4 == 0 {
-                        let held = lock.write().acquire().await.expect("the lock");
-                        assert_eq!(writers.fetch_add(1, Ordering::SeqCst), 0, "two writers");
-                        assert_eq!(readers.load(Ordering::SeqCst), 0, "a writer among readers");
-                        tokio::task::yield_now().await;
-                        writers.fetch_sub(1, Ordering::SeqCst);
-                        held.release().await.expect("released");
-                    } else {
-                        let held = lock.read().acquire().await.expect("the lock");
-                        readers.fetch_add(1, Ordering::SeqCst);
-                        assert_eq!(writers.load(Ordering::SeqCst), 0, "a reader beside a writer");
-                        tokio::task::yield_now().await;
-                        readers.fetch_sub(1, Ordering::SeqCst);
-                        held.release().await.expect("released");
-                    }
-                }
-            }));
-        }
-        for task in tasks {
-            soon("the work", task).await.expect("joined");
-        }
         ground.assert_nothing_left(PATH).await;
     }
 }
@@ -253,33 +193,6 @@ async fn a_semaphore_never_gives_more_than_it_has() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_semaphore_makes_wait_times_out_and_leaves_nothing() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        let (mine, theirs) = (a.semaphore(PATH, 2).expect("valid"), b.semaphore(PATH, 2).expect("valid"));
-        let held = mine.acquire(2).await.expect("free");
-        assert_eq!(mine.holders().await.expect("listed").len(), 2);
-        assert!(theirs.try_acquire(1).await.expect("asked").is_none());
-        let error = theirs.acquire_timeout(1, BRIEF).await.map(drop).expect_err("full");
-        assert_eq!(error.kind(), ErrorKind::Timeout);
-        eventually("only the holder's nodes stand", || ground.nodes_under(PATH).len() == 2).await;
-        let waiter = tokio::spawn({
-            let theirs = theirs.clone();
-            async move { theirs.acquire(1).await }
-        });
-        eventually("it waits", || ground.nodes_under(PATH).len() == 3).await;
-        held.release().await.expect("released");
-        let one = soon("a permit", waiter).await.expect("joined").expect("a permit");
-        assert!(mine.try_acquire(2).await.expect("asked").is_none());
-        assert!(mine.try_acquire(1).await.expect("asked").is_some());
-        for bad in [0, 3] {
-            assert_eq!(mine.acquire(bad).await.map(drop).expect_err("never").kind(), ErrorKind::Invalid);
-        }
-        one.release().await.expect("released");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_semaphore_that_disagrees_gets_mismatch_and_resizing_agrees_again() {
     for ground in grounds() {
         let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
@@ -323,25 +236,6 @@ async fn whoever_tries_while_others_do_gets_a_permit_if_there_is_one() {
         assert!(one_more.try_acquire(1).await.expect("asked").is_none());
         drop(all);
         ground.assert_nothing_left(PATH).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn permits_of_an_expired_session_are_lost_and_a_waiter_queues_again() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        let (mine, theirs) = (a.semaphore(PATH, 1).expect("valid"), b.semaphore(PATH, 1).expect("valid"));
-        let held = mine.acquire(1).await.expect("free");
-        let waiter = tokio::spawn(async move { theirs.acquire(1).await });
-        eventually("it waits", || ground.nodes_under(PATH).len() == 2).await;
-        let session = b.session_id();
-        ground.expire(session).await;
-        eventually("it queues again", || b.session_id() != session && ground.nodes_under(PATH).len() == 2)
-            .await;
-        ground.expire(a.session_id()).await;
-        let permit = soon("the permit", waiter).await.expect("joined").expect("a permit");
-        eventually("the old holder knows", || !held.is_held()).await;
-        permit.verify().await.expect("held");
     }
 }
 
@@ -392,31 +286,5 @@ async fn a_holder_that_does_not_let_go_is_revoked_by_force_and_told() {
         guarded.create("/never", b"", CreateMode::Persistent).expect("valid");
         assert_eq!(guarded.commit().await.expect_err("revoked").kind(), ErrorKind::NotHeld);
         ground.assert_nothing_left(PATH).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_waiter_can_be_revoked_too_and_queues_at_the_end() {
-    for ground in grounds() {
-        let (a, b, c) = (ground.client(TEN).await, ground.client(TEN).await, ground.client(TEN).await);
-        let held = lock_of(&a, PATH).acquire().await.expect("free");
-        let lock = lock_of(&b, PATH);
-        let waiter = tokio::spawn(async move { lock.acquire().await });
-        eventually("it waits", || ground.nodes_under(PATH).len() == 2).await;
-        let names = lock_of(&c, PATH).contenders().await.expect("listed");
-        let broken = names[1].node.clone();
-        assert!(lock_of(&c, PATH).revoke(Some(&broken), Some(Duration::ZERO)).await.expect("revoked"));
-        eventually("it queues again", || {
-            let nodes = ground.nodes_under(PATH);
-            nodes.len() == 2 && !nodes.iter().any(|node| node.ends_with(&broken))
-        })
-        .await;
-        held.release().await.expect("released");
-        assert!(soon("its turn", waiter).await.expect("joined").expect("the lock").is_held());
-        for bad in ["", "a/b", "readme", "../x"] {
-            let error = lock_of(&c, PATH).revoke(Some(bad), None).await.expect_err("no contender");
-            assert_eq!(error.kind(), ErrorKind::Invalid);
-        }
-        assert_eq!(c.check_sequencer("nonsense").await.expect_err("malformed").kind(), ErrorKind::Invalid);
     }
 }

@@ -3,26 +3,12 @@
 use std::time::Duration;
 
 use crate::support::ground::{Ground, grounds};
-use crate::support::{SOON, eventually, lock_of, options, soon};
+use crate::support::{eventually, lock_of, options, soon};
 use zkrecipes::{Client, ErrorKind};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/faults";
 const TEN: Duration = Duration::from_secs(10);
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_create_whose_answer_was_lost_is_found_again_and_used() {
-    for ground in grounds() {
-        let client = ground.client(TEN).await;
-        let lock = lock_of(&client, PATH);
-        lock.acquire().await.expect("free").release().await.expect("released");
-        ground.inject(Fault::drop_after("create2"));
-        let held = soon("the acquire", lock.acquire()).await.expect("the lock");
-        assert_eq!(ground.nodes_under(PATH), [held.node()], "one node, and it is the one that holds");
-        held.release().await.expect("released");
-        ground.assert_nothing_left(PATH).await;
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_create_whose_answer_was_lost_is_looked_for_among_our_own_nodes() {
@@ -42,26 +28,6 @@ async fn a_create_whose_answer_was_lost_is_looked_for_among_our_own_nodes() {
         assert!(ground.lists_of(&a).len() <= 2, "{:?}", ground.lists_of(&a));
         held.release().await.expect("released");
         ground.assert_nothing_left(PATH).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_node_of_an_expired_session_is_never_adopted() {
-    for ground in grounds() {
-        let client = ground.client(Duration::from_secs(4)).await;
-        let lock = lock_of(&client, PATH);
-        lock.acquire().await.expect("free").release().await.expect("released");
-        let old = client.session_id();
-        // The answer is lost, and so is the session, before the client is back.
-        let fault = ground.inject(Fault::drop_after("create2"));
-        ground.inject(Fault::refuse_connections(3));
-        let acquiring = tokio::spawn(async move { lock.acquire().await });
-        eventually("the answer is lost", || ground.fault_fired(fault)).await;
-        ground.expire(old).await;
-        let held = soon("the acquire", acquiring).await.expect("joined").expect("the lock");
-        assert_ne!(client.session_id(), old);
-        assert!(held.is_held());
-        held.verify().await.expect("it is a node of the living session");
     }
 }
 
@@ -100,26 +66,6 @@ async fn a_guarded_write_whose_answer_was_lost_is_not_repeated() {
         assert_eq!(error.kind(), ErrorKind::ConnectionLost);
         let stat = client.nodes().get("/counter").await.expect("read").1;
         assert_eq!(stat.version, 1, "applied once");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_waiter_whose_node_is_deleted_queues_again() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        let held = lock_of(&a, PATH).acquire().await.expect("free");
-        let lock = lock_of(&b, PATH);
-        let waiter = tokio::spawn(async move { lock.acquire().await });
-        eventually("it waits", || ground.watch_count() == 2).await;
-        let waiting =
-            ground.nodes_under(PATH).into_iter().find(|node| node != held.node()).expect("the waiter's node");
-        a.nodes().delete(&waiting, None).await.expect("deleted");
-        eventually("it queues again", || {
-            ground.nodes_under(PATH).iter().any(|node| node != held.node() && *node != waiting)
-        })
-        .await;
-        held.release().await.expect("released");
-        assert!(soon("the turn", waiter).await.expect("joined").expect("the lock").is_held());
     }
 }
 
@@ -200,28 +146,6 @@ async fn who_has_queued_goes_on_asking_when_a_newcomer_would_have_given_up() {
         assert!(!reader.is_finished());
         ground.clear_faults();
         assert!(soon("the turn", reader).await.expect("joined").expect("the lock").is_held());
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn close_ends_waits_lets_go_and_leaves_nothing() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        let held = lock_of(&a, PATH).acquire().await.expect("free");
-        let waiting = lock_of(&b, PATH);
-        let waiter = tokio::spawn(async move { waiting.acquire().await });
-        eventually("it waits", || ground.watch_count() == 2).await;
-        b.close(Some(SOON)).await.expect("closed");
-        let error = soon("the wait", waiter).await.expect("joined").map(drop).expect_err("closed");
-        assert_eq!(error.kind(), ErrorKind::Closed);
-        a.close(Some(SOON)).await.expect("closed");
-        assert!(!held.is_held());
-        assert_eq!(ground.sessions(), 0);
-        ground.assert_nothing_left(PATH).await;
-        assert_eq!(a.lock(PATH, Default::default()).expect_err("closed").kind(), ErrorKind::Closed);
-        let error = a.nodes().get("/x").await.expect_err("closed");
-        assert_eq!(error.kind(), ErrorKind::Closed);
-        a.close(None).await.expect("closing twice is fine");
     }
 }
 

@@ -19,29 +19,6 @@ fn relayed(client: &Client, local_handoff: u32) -> Lock {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn waiters_of_one_client_share_a_node_and_pass_the_turn_on_without_a_request() {
-    let server: Server = crate::support::server();
-    let client = crate::support::client(&server).await;
-    let held = relayed(&client, 10).acquire().await.expect("free");
-    let (token, node) = (held.fencing_token(), held.node().to_owned());
-    let next = relayed(&client, 10);
-    let next = tokio::spawn(async move { next.acquire().await });
-    tokio::task::yield_now().await;
-    eventually("it waits in memory", || !next.is_finished()).await;
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    server.clear_log();
-    held.release().await.expect("released");
-    let next = soon("the turn", next).await.expect("joined").expect("the lock");
-    assert!(crate::support::requests(&server).is_empty(), "{:?}", crate::support::requests(&server));
-    assert_eq!((next.fencing_token(), next.node(), next.passes()), (token, node.as_str(), 1));
-    assert!(next.is_held() && !held.is_held());
-    next.verify().await.expect("held");
-    assert_eq!(held.verify().await.expect_err("released").kind(), ErrorKind::NotHeld);
-    next.release().await.expect("released");
-    crate::support::assert_nothing_left(&server, PATH).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn other_clients_get_their_turn_after_so_many_passes() {
     for ground in grounds() {
         let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
@@ -99,30 +76,6 @@ async fn pairs_of_token_and_passes_rise_and_holders_never_overlap() {
         }
         for task in tasks {
             soon("the work", task).await.expect("joined");
-        }
-        ground.assert_nothing_left(PATH).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_turn_that_nobody_takes_any_more_is_given_back() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        for _ in 0..20 {
-            let held = relayed(&a, 5).acquire().await.expect("free");
-            let waiting = relayed(&a, 5);
-            let waiter = tokio::spawn({
-                let waiting = waiting.clone();
-                async move { waiting.acquire().await.map(drop) }
-            });
-            tokio::task::yield_now().await;
-            // The cancel and the release race for the waiter.
-            let releasing = held.release();
-            waiting.cancel();
-            releasing.await.expect("released");
-            let outcome = soon("the waiter", waiter).await.expect("joined");
-            assert!(outcome.is_ok_and(|()| true) || !waiting.is_held());
-            assert!(soon("another's turn", lock_of(&b, PATH).acquire()).await.expect("the lock").is_held());
         }
         ground.assert_nothing_left(PATH).await;
     }
@@ -224,24 +177,6 @@ async fn a_guarded_write_whose_answer_is_lost_ends_the_relay() {
             client.nodes().delete("/order", None).await.expect("deleted");
             ground.assert_nothing_left(PATH).await;
         }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn losing_the_session_ends_the_relay_and_waiters_queue_again() {
-    for ground in grounds() {
-        let a = ground.client(TEN).await;
-        let held = relayed(&a, 5).acquire().await.expect("free");
-        let next = relayed(&a, 5);
-        let next = tokio::spawn(async move { next.acquire().await });
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        ground.expire(a.session_id()).await;
-        let next = soon("the turn", next).await.expect("joined").expect("the lock");
-        assert!(!held.is_held() && next.is_held());
-        assert_eq!(next.passes(), 0);
-        assert!(next.fencing_token() > held.fencing_token());
-        next.release().await.expect("released");
-        ground.assert_nothing_left(PATH).await;
     }
 }
 

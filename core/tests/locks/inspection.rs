@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::ground::{Ground, grounds};
 use crate::support::{SOON, eventually, lock_of, options, soon};
-use zkrecipes::{Client, Contender, CreateMode, ErrorKind, LostReason, Naming};
+use zkrecipes::{Client, CreateMode, ErrorKind, LostReason, Naming};
 
 const PATH: &str = "/limits/inspected";
 const TEN: Duration = Duration::from_secs(10);
@@ -15,84 +15,8 @@ async fn named(ground: &Ground, identity: &str, naming: Naming) -> Client {
     ground.client_with(options(TEN).identity(identity).naming(naming)).await
 }
 
-fn seen(contenders: &[Contender]) -> Vec<(&str, &str, bool)> {
-    contenders.iter().map(|one| (one.identity.as_str(), one.kind.as_str(), one.holds)).collect()
-}
-
 async fn assert_nobody_is_left(semaphore: &zkrecipes::Semaphore) {
     soon("nobody", async { while !semaphore.contenders().await.expect("listed").is_empty() {} }).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_semaphore_tells_its_holders_and_who_waits() {
-    for naming in [Naming::Curator, Naming::Kazoo] {
-        for ground in grounds() {
-            let (a, b) = (named(&ground, "a", naming).await, named(&ground, "b", naming).await);
-            let (of_a, of_b) = (a.semaphore(PATH, 2).expect("valid"), b.semaphore(PATH, 2).expect("valid"));
-            assert_eq!(of_a.contenders().await.expect("listed"), []);
-            assert!(!of_a.revoke(None, None).await.expect("asked"), "nobody holds");
-            let held = of_a.acquire(2).await.expect("free");
-            let waiting = tokio::spawn({
-                let of_b = of_b.clone();
-                async move { of_b.acquire(1).await }
-            });
-            let mut all = Vec::new();
-            while all.len() < 3 {
-                all = soon("the waiter", of_b.contenders()).await.expect("listed");
-            }
-            assert_eq!(seen(&all), [("a", "lease", true), ("a", "lease", true), ("b", "lock", false)]);
-            let holders = of_b.holders().await.expect("listed");
-            assert_eq!(holders, all[..2]);
-            held.release().await.expect("released");
-            let held = soon("the waiter", waiting).await.expect("joined").expect("a permit");
-            assert_eq!(held.path(), PATH);
-            held.release().await.expect("released");
-            assert_nobody_is_left(&of_b).await;
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_holders_of_permits_are_asked_and_can_be_made_to_let_go() {
-    for naming in [Naming::Curator, Naming::Kazoo] {
-        for ground in grounds() {
-            let (a, b) = (named(&ground, "a", naming).await, named(&ground, "b", naming).await);
-            let (of_a, of_b) = (a.semaphore(PATH, 3).expect("valid"), b.semaphore(PATH, 3).expect("valid"));
-            let (two, one) = (of_a.acquire(2).await.expect("free"), of_a.acquire(1).await.expect("free"));
-            let (asked, was_asked) = channel();
-            for (held, name) in [(&two, "two"), (&one, "one")] {
-                let asked = asked.clone();
-                held.on_revoke(move || asked.send(name).expect("the test listens"));
-            }
-            let (lost, was_lost) = channel();
-            two.on_lost(move |error| lost.send(error.reason()).expect("the test listens"));
-
-            // One permit of the first is asked for, and then taken: with it goes the other one of that acquisition.
-            let node = of_b.holders().await.expect("listed")[0].node.clone();
-            assert!(of_b.revoke(Some(&node), Some(BRIEF)).await.expect("asked"));
-            assert_eq!(was_asked.recv_timeout(SOON), Ok("two"));
-            assert_eq!(was_lost.recv_timeout(SOON), Ok(Some(LostReason::Revoked)));
-            assert!(!two.is_held());
-            let error = two.release().await.expect_err("it was lost");
-            assert_eq!((error.kind(), error.reason()), (ErrorKind::NotHeld, Some(LostReason::Revoked)));
-            let got = soon("the permits that were taken", of_b.acquire(2)).await.expect("free");
-            assert!(one.is_held());
-            assert!(was_asked.try_recv().is_err(), "only one was asked");
-
-            // Everybody is asked.
-            assert!(of_b.revoke(None, None).await.expect("asked"));
-            assert_eq!(was_asked.recv_timeout(SOON), Ok("one"));
-            one.release().await.expect("it was only asked");
-            got.release().await.expect("released");
-            for bad in ["nonsense", "leases", "/elsewhere/_c_x-lock-0000000001", "../locks", "locks/x", ""] {
-                if naming == Naming::Curator {
-                    let error = of_b.revoke(Some(bad), None).await.expect_err(bad);
-                    assert_eq!(error.kind(), ErrorKind::Invalid, "{bad}");
-                }
-            }
-            assert_nobody_is_left(&of_b).await;
-        }
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -149,33 +73,6 @@ async fn a_lease_that_curator_adds_before_there_is_room_is_not_held() {
         let holders = semaphore.holders().await.expect("listed");
         assert_eq!(holders[0].identity, "curator");
         nodes.delete(&lease, None).await.expect("deleted");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_multi_lock_tells_and_asks_everybody_at_its_paths() {
-    for ground in grounds() {
-        let (a, b) = (named(&ground, "a", Naming::Curator).await, named(&ground, "b", Naming::Curator).await);
-        let of = |client: &Client| {
-            let locks = [lock_of(client, "/locks/x"), lock_of(client, "/locks/y")];
-            client.multi_lock(&locks).expect("valid")
-        };
-        let (of_a, of_b) = (of(&a), of(&b));
-        let held = of_a.acquire().await.expect("free");
-        let (asked, was_asked) = channel();
-        held.on_revoke(move || asked.send(()).expect("the test listens"));
-        let all = of_b.contenders().await.expect("listed");
-        assert_eq!(seen(&all), [("a", "lock", true), ("a", "lock", true)]);
-        assert!(all[0].node.starts_with("/locks/x/") && all[1].node.starts_with("/locks/y/"), "{all:?}");
-        assert!(of_b.revoke(Some(&all[1].node), None).await.expect("asked"));
-        was_asked.recv_timeout(SOON).expect("it is asked");
-        assert!(held.is_held());
-        assert!(of_b.revoke(None, Some(BRIEF)).await.expect("asked"));
-        eventually("the holder knows", || !held.is_held()).await;
-        drop(soon("both", of_b.acquire()).await.expect("free"));
-        let error = of_b.revoke(Some("/locks/z/_c_x-lock-0000000001"), None).await.expect_err("elsewhere");
-        assert_eq!(error.kind(), ErrorKind::Invalid);
-        ground.assert_nothing_left("/locks").await;
     }
 }
 

@@ -137,20 +137,6 @@ async fn permits_whose_answer_was_lost_are_found_again_and_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn permits_that_were_never_created_are_taken_again() {
-    for ground in grounds() {
-        make_parents(&ground, 3).await;
-        let a = ground.client(TEN).await;
-        let fault = ground.inject(Fault::drop_before("multi").path(TAKING));
-        let held = soon("the permits", of(&a, 3).acquire(3)).await.expect("free");
-        assert!(ground.fault_fired(fault));
-        assert_eq!((held.permits(), leases(&ground).len()), (3, 3));
-        held.release().await.expect("released");
-        assert_nothing_left(&ground).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn permits_of_which_one_is_gone_by_the_time_they_are_found_are_given_back() {
     for ground in grounds() {
         make_parents(&ground, 2).await;
@@ -256,27 +242,6 @@ async fn a_permit_deleted_by_somebody_else_loses_all_and_leaves_no_orphan() {
         assert!(!held.is_held());
         turn("both permits", waiter).await.release().await.expect("released");
         assert_eq!(held.release().await.expect_err("lost").kind(), ErrorKind::NotHeld);
-        assert_nothing_left(&ground).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn who_wants_much_is_not_overtaken_by_who_wants_little() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        let one = of(&a, 3).acquire(1).await.expect("free");
-        let (_c, greedy) = waiting(&ground, 3, 3).await;
-        assert!(
-            of(&b, 3).try_acquire(1).await.expect("asked").is_none(),
-            "two are free, but somebody queues"
-        );
-        let (_d, modest) = waiting(&ground, 3, 1).await;
-        assert!(!modest.is_finished());
-        one.release().await.expect("released");
-        let three = turn("all three", greedy).await;
-        assert!(!modest.is_finished());
-        three.release().await.expect("released");
-        turn("one", modest).await.release().await.expect("released");
         assert_nothing_left(&ground).await;
     }
 }

@@ -246,44 +246,6 @@ async fn a_session_that_ends_takes_the_downgrade_along() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_writers_deletion_whose_answer_is_lost_does_not_end_the_downgrade() {
-    for ground in grounds() {
-        for lost in [Fault::drop_after("delete"), Fault::drop_before("delete")] {
-            let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-            let lock = sides(&a);
-            let writing = lock.write().acquire().await.expect("free");
-            let fault = ground.inject(lost.path("**/*__WRIT__*").session(a.session_id()));
-            let reading = soon("the downgrade", writing.downgrade()).await.expect("downgraded");
-            assert!(ground.fault_fired(fault));
-            assert_eq!(ground.nodes_under(PATH), [reading.node()], "the write turn was given back");
-            let too = soon("another reader", sides(&b).read().acquire()).await.expect("readers share");
-            reading.verify().await.expect("held");
-            for held in [too, reading] {
-                held.release().await.expect("released");
-            }
-            ground.assert_nothing_left(PATH).await;
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_downgrade_that_is_dropped_when_write_was_given_back_leaves_nothing() {
-    for ground in grounds() {
-        let a = ground.client(TEN).await;
-        let lock = sides(&a);
-        let writing = lock.write().acquire().await.expect("free");
-        let slow = Fault::delay_reply("delete", Duration::from_millis(300)).path("**/*__WRIT__*");
-        let fault = ground.inject(slow);
-        let downgrade = tokio::spawn(writing.downgrade());
-        eventually("the answer is on its way", || ground.fault_fired(fault)).await;
-        assert!(lock.read().is_held() && !writing.is_held(), "there is no gap");
-        downgrade.abort();
-        ground.assert_nothing_left(PATH).await;
-        assert!(!lock.read().is_held());
-    }
-}
-
 /// The handle remembers the number of its last turn, and the next one would be its own without a list. The reader's node
 /// has taken that.
 #[tokio::test(flavor = "multi_thread")]
@@ -304,46 +266,6 @@ async fn who_downgrades_time_after_time_does_not_write_beside_the_reader() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_handle_that_is_shared_keeps_each_side_waiting_for_the_other() {
-    for ground in grounds() {
-        let a = ground.client(TEN).await;
-        let lock = sides(&a);
-        let writing = lock.write().acquire().await.expect("free");
-        let reader = tokio::spawn(lock.read().acquire());
-        eventually("the reader queues", || ground.nodes_under(PATH).len() == 2).await;
-        assert!(!reader.is_finished());
-        // It is not the reader's to end: released here, the reader gets its own turn and its own token.
-        writing.release().await.expect("released");
-        let reading = turn("the reader", reader).await;
-        assert!(reading.fencing_token() > writing.fencing_token());
-        let writer = tokio::spawn(lock.write().acquire());
-        eventually("the writer queues", || ground.nodes_under(PATH).len() == 2).await;
-        assert!(!writer.is_finished());
-        reading.release().await.expect("released");
-        turn("the writer", writer).await.release().await.expect("released");
-        ground.assert_nothing_left(PATH).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_waits_at_the_same_handle_comes_in_with_the_downgrade() {
-    for ground in grounds() {
-        let a = ground.client(TEN).await;
-        let lock = sides(&a);
-        let writing = lock.write().acquire().await.expect("free");
-        let reader = tokio::spawn(lock.read().acquire());
-        eventually("the reader queues", || ground.nodes_under(PATH).len() == 2).await;
-        let ours = soon("the downgrade", writing.downgrade()).await.expect("it waits for no reader");
-        let theirs = turn("the reader", reader).await;
-        assert!(ours.is_held() && theirs.is_held() && ours.node() != theirs.node());
-        for held in [ours, theirs] {
-            held.release().await.expect("released");
-        }
-        ground.assert_nothing_left(PATH).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_request_to_let_go_is_the_readers_after_a_downgrade() {
     for ground in grounds() {
         let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
@@ -358,22 +280,5 @@ async fn a_request_to_let_go_is_the_readers_after_a_downgrade() {
         was_asked.recv_timeout(SOON).expect("it still is");
         reading.release().await.expect("released");
         ground.assert_nothing_left(PATH).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn only_what_a_writer_holds_can_be_downgraded() {
-    for ground in grounds().into_iter().take(1) {
-        let a = ground.client(TEN).await;
-        let (plain, reading) = (lock_of(&a, "/locks/plain"), sides(&a).read().acquire().await.expect("free"));
-        for held in [plain.acquire().await.expect("free"), reading] {
-            let error = held.downgrade().await.map(drop).expect_err("no writer's");
-            assert_eq!(error.kind(), ErrorKind::Invalid);
-            assert!(error.to_string().contains("writer"), "{error}");
-            held.verify().await.expect("still held");
-        }
-        let writing = sides(&a).write().acquire().await.expect("free");
-        writing.release().await.expect("released");
-        assert_eq!(writing.downgrade().await.map(drop).expect_err("over").kind(), ErrorKind::NotHeld);
     }
 }

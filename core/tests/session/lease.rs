@@ -126,31 +126,6 @@ async fn loss_is_sticky_and_the_node_of_a_surviving_session_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn expiry_is_told_and_the_client_goes_on_with_a_new_session() {
-    let server = server();
-    let client = client(&server).await;
-    let (states, seen) = channel();
-    client.on_state(move |state| {
-        let _ = states.send(state);
-    });
-    let held = held_by(&client).await;
-    let losses = told(&held);
-    let old = client.session_id();
-    server.expire(old);
-    let error = losses.recv_timeout(SOON).expect("told").1;
-    assert_eq!((error.reason(), error.path()), (Some(LostReason::Session), Some(PATH)));
-    let again = held_by(&client).await;
-    assert_ne!(client.session_id(), old);
-    assert!(again.is_held() && !held.is_held());
-    let mut order = Vec::new();
-    while order.last() != Some(&State::Connected) {
-        order.push(seen.recv_timeout(SOON).expect("a state"));
-    }
-    assert!(order.contains(&State::Lost), "{order:?}");
-    assert!(losses.try_recv().is_err(), "told once");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_waiter_whose_session_expires_queues_on_the_new_one() {
     let server = server();
     let (a, b) = (client(&server).await, client(&server).await);
@@ -189,21 +164,6 @@ async fn one_deadline_holds_across_wake_ups_and_expiries() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deletion_is_told_to_who_asked() {
-    let server = server();
-    let (a, b) = (client(&server).await, client(&server).await);
-    let held = held_by(&a).await;
-    let losses = told(&held);
-    eventually("our own node is watched", || server.watch_count() == 1).await;
-    b.nodes().delete(held.node(), None).await.expect("deleted");
-    assert_eq!(losses.recv_timeout(SOON).expect("told").1.reason(), Some(LostReason::Deleted));
-    assert!(!held.is_held());
-    let error = soon("the loss", held.lost()).await;
-    assert_eq!(error.reason(), Some(LostReason::Deleted));
-    assert_eq!(told(&held).recv_timeout(SOON).expect("at once").1.reason(), Some(LostReason::Deleted));
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_heartbeat_notices_a_deletion_that_nobody_watches() {
     let server = server();
     let (a, b) = (client_with(&server, Duration::from_secs(2)).await, client(&server).await);
@@ -222,24 +182,6 @@ async fn an_own_release_is_no_loss() {
     held.release().await.expect("released");
     client.close(Some(SOON)).await.expect("closed");
     assert!(losses.recv_timeout(Duration::from_millis(200)).is_err());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_unsubscribed_callback_is_not_called() {
-    let server = server();
-    let (a, b) = (client(&server).await, client(&server).await);
-    let held = held_by(&a).await;
-    let (sender, called) = channel();
-    let subscription = held.on_lost(move |_| {
-        let _ = sender.send(());
-    });
-    let losses = told(&held);
-    subscription.unsubscribe();
-    subscription.unsubscribe();
-    eventually("our own node is watched", || server.watch_count() == 1).await;
-    b.nodes().delete(held.node(), None).await.expect("deleted");
-    losses.recv_timeout(SOON).expect("the other is told");
-    assert!(called.try_recv().is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,7 @@ use crate::support::ground::{Ground, ground, grounds};
 use crate::support::mishap::{MISHAPS, Mishap, Sweep};
 use crate::support::{SOON, eventually, options, soon};
 use tokio::task::JoinHandle;
-use zkrecipes::{Client, CommitMode, CoordinatorState, ErrorKind, Outcome, Result, blocking};
+use zkrecipes::{Client, CommitMode, ErrorKind, Outcome, Result, blocking};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_costs_two_writes_for_each_site_and_three_more() {
@@ -142,30 +142,6 @@ async fn a_begin_that_is_given_up_is_aborted() {
             }
         })
         .await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_operator_sees_who_is_missing() {
-    for ground in grounds() {
-        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
-        let coordinator = of(&a, CommitMode::Coordinator);
-        let there = site(&b, "a").await;
-        let transaction = begun(&coordinator, "one", &["a", "b"]).await;
-        next(&there).await.vote_commit().await.expect("voted");
-        let status = coordinator.show("one").await.expect("asked").expect("it is there");
-        assert_eq!((status.mode, status.outcome, status.timeout), (CommitMode::Coordinator, None, MINUTE));
-        assert_eq!((status.coordinator, &*status.payload), (CoordinatorState::Present, &b"chairs"[..]));
-        assert!(status.age < MINUTE, "{:?}", status.age);
-        let seen: Vec<_> =
-            status.sites.iter().map(|site| (&*site.site, site.is_present, site.has_voted)).collect();
-        assert_eq!(seen, [("a", true, true), ("b", false, false)]);
-        assert_eq!(coordinator.decide_abort("one", "b is broken").await.expect("decided"), Outcome::Abort);
-        let status = coordinator.show("one").await.expect("asked").expect("it is there");
-        assert_eq!((status.outcome, &*status.reason), (Some(Outcome::Abort), "b is broken"));
-        assert_eq!(transaction.outcome(None).await.expect("known"), Outcome::Abort);
-        let error = coordinator.decide_abort("two", "").await.expect_err("there is none");
-        assert_eq!(error.kind(), ErrorKind::NoNode);
     }
 }
 
