@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
-import itertools
 import logging
 import threading
 import time
@@ -113,35 +112,6 @@ def test_a_client_can_be_connected_without_a_scope(hosts: str) -> None:
     run(body())
 
 
-def test_nodes_and_guarded_writes(hosts: str) -> None:
-    async def body() -> None:
-        async with aio.Client(hosts) as client:
-            nodes = client.nodes
-            await nodes.ensure("/a/b")
-            assert await nodes.create("/a/c", "x") == "/a/c"
-            assert (await nodes.set("/a/c", b"y")).version == 1
-            assert (await nodes.get("/a/c"))[0] == b"y"
-            assert await nodes.children("/a") == ["b", "c"]
-            assert await nodes.exists("/c") is None
-            await nodes.delete("/a/b")
-            async with client.lock("/lock") as held:
-                writes = held.guarded()
-                writes.set("/a/c", b"z")
-                (written,) = await writes.commit()
-                assert isinstance(written, aio.Stat)
-                assert written.version == 2
-            transaction = nodes.transaction()
-            transaction.delete("/a/c")
-            transaction.delete("/a")
-            await transaction.commit()
-            await nodes.ensure("/a")
-            await nodes.delete_all("/a")
-            with pytest.raises(aio.NoNode):
-                await nodes.get("/a")
-
-    run(body())
-
-
 def test_verbs_are_coroutine_functions_with_signature_and_documentation() -> None:
     for cls in (aio.Client, aio.Lock, aio.Held, aio.Nodes, aio.Transaction):
         blocking = getattr(zkrecipes, cls.__name__)
@@ -151,23 +121,6 @@ def test_verbs_are_coroutine_functions_with_signature_and_documentation() -> Non
     for verb in (aio.Client.close, aio.Lock.acquire, aio.Lock.release, aio.Held.verify, aio.Nodes.get):
         assert inspect.iscoroutinefunction(verb)
     assert list(inspect.signature(aio.Lock.acquire).parameters) == ["self", "blocking", "timeout"]
-
-
-def test_a_cancelled_wait_leaves_nothing(hosts: str) -> None:
-    async def body() -> None:
-        async with aio.Client(hosts) as client, client.lock("/lock") as held:
-            waiting = asyncio.create_task(client.lock("/lock").acquire())
-            await there_are(client, 2)
-            waiting.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await waiting
-            await there_are(client, 1)
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(client.lock("/lock").acquire(), 0.1)
-            await there_are(client, 1)
-            assert held.is_held
-
-    run(body())
 
 
 def test_what_was_acquired_when_the_cancel_arrives_is_released(hosts: str) -> None:
@@ -236,20 +189,6 @@ def test_a_closed_loop_leaves_nothing(hosts: str, client: zkrecipes.Client) -> N
 
     asyncio.run(clients[0].close())
     assert contenders(client, "/lock") == 0
-
-
-def test_cancel_wakes_waits_with_cancelled(hosts: str) -> None:
-    async def body() -> None:
-        async with aio.Client(hosts) as client, client.lock("/lock"):
-            waiter = client.lock("/lock")
-            task = asyncio.create_task(waiter.acquire())
-            await there_are(client, 2)
-            waiter.cancel()
-            with pytest.raises(aio.Cancelled):
-                await task
-            await there_are(client, 1)
-
-    run(body())
 
 
 def test_what_a_call_does_happens_when_it_is_called(hosts: str) -> None:
@@ -322,30 +261,6 @@ def test_an_error_of_the_body_is_not_masked(hosts: str) -> None:
                     finally:
                         raise KeyError
             await there_are(client, 0)
-
-    run(body())
-
-
-def test_many_tasks_never_overlap(hosts: str) -> None:
-    async def body() -> None:
-        inside = 0
-        tokens: list[int] = []
-
-        async def work(client: aio.Client) -> None:
-            nonlocal inside
-            lock = client.lock("/lock")
-            for _ in range(5):
-                async with lock as held:
-                    inside += 1
-                    assert inside == 1
-                    tokens.append(held.fencing_token)
-                    await asyncio.sleep(0.0005)
-                    inside -= 1
-
-        async with aio.Client(hosts) as one, aio.Client(hosts) as two:
-            await asyncio.gather(*(work(client) for client in [one, two] * 8))
-        assert len(tokens) == 80
-        assert all(earlier < later for earlier, later in itertools.pairwise(tokens))
 
     run(body())
 

@@ -2,54 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import zkrecipes
-from conftest import Connect
-from test_aio import run
-from zkrecipes import aio
-
-
-def test_who_comes_to_a_barrier_waits_until_it_is_lifted(connect: Connect) -> None:
-    barrier, other = connect().barrier("/barrier"), connect().barrier("/barrier")
-    barrier.wait()
-    barrier.create()
-    barrier.create()
-    assert other.is_up()
-    with pytest.raises(TimeoutError):
-        other.wait(timeout=0)
-    with pytest.raises(zkrecipes.Timeout):
-        other.wait(0.05)
-    passed = threading.Thread(target=other.wait)
-    passed.start()
-    assert passed.is_alive()
-    barrier.remove()
-    passed.join(15)
-    assert not passed.is_alive()
-    barrier.remove()
-    assert not other.is_up()
-    assert (repr(barrier), barrier.path) == ("<Barrier /barrier>", "/barrier")
-
-
-def test_tasks_wait_at_a_barrier(hosts: str) -> None:
-    async def body() -> None:
-        async with aio.Client(hosts) as client:
-            barrier = client.barrier("/barrier")
-            await barrier.create()
-            assert await barrier.is_up()
-            with pytest.raises(aio.Timeout):
-                await barrier.wait(0.05)
-            waiting = [asyncio.ensure_future(client.barrier("/barrier").wait()) for _ in range(3)]
-            waiting[0].cancel()
-            await barrier.remove()
-            outcomes = await asyncio.gather(*waiting, return_exceptions=True)
-            assert [type(outcome) for outcome in outcomes] == [asyncio.CancelledError, type(None), type(None)]
-
-    run(body())
 
 
 def test_waits_are_cancelled_from_another_thread(client: zkrecipes.Client) -> None:

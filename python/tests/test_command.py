@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import zkrecipes
-from conftest import Connect, contenders, eventually
+from conftest import contenders, eventually
 from zkrecipes.testing import EmbeddedServer
 
 COMMAND = [sys.executable, "-m", "zkrecipes"]
@@ -81,20 +81,6 @@ def test_it_is_the_native_command() -> None:
     assert wrong.stderr.startswith("zkrecipes: unrecognized subcommand 'lokc'; a similar subcommand exists: 'lock'")
 
 
-def test_ls_shows_who_holds_and_who_waits(hosts: str, connect: Connect) -> None:
-    nobody = run(hosts, "ls", PATH)
-    assert (nobody.returncode, nobody.stderr) == (0, f"zkrecipes: nobody holds {PATH} and nobody waits for it\n")
-    with connect(identity="me").lock(PATH) as held, start(hosts, "lock", PATH, "true") as waiter:
-        eventually(lambda: contenders(connect(), PATH) == 2)
-        header, first, second = run(hosts, "ls", PATH).stdout.splitlines()
-        assert header.startswith("PLACE")
-        assert first.split()[:4] == ["1", "yes", "lock", "me"]
-        assert second.split()[:3] == ["2", "no", "lock"]
-        assert held.node.rpartition("/")[2] in first
-    with waiter:
-        assert waiter.wait(SOON) in (0, -signal.SIGKILL)
-
-
 @pytest.mark.parametrize(
     ("script", "status"),
     [("exit 0", 0), ("exit 7", 7), ("exit 255", 255), ("kill -TERM $$", 143), ("kill -KILL $$", 137)],
@@ -108,14 +94,6 @@ def test_the_status_is_the_commands(hosts: str, client: zkrecipes.Client, script
 def test_what_cannot_be_run_has_the_status_of_shells(hosts: str) -> None:
     assert run(hosts, "lock", PATH, "--", "/nowhere/to/be/found").returncode == 127
     assert run(hosts, "lock", PATH, "--", "/").returncode == 126
-
-
-def test_a_lock_that_cannot_be_had_has_a_status_of_its_own(hosts: str, client: zkrecipes.Client) -> None:
-    with client.lock(PATH):
-        for limit, status in [(["--try"], 75), (["--timeout", "50ms"], 75), (["--try", "-E", "0"], 0)]:
-            done = run(hosts, "lock", *limit, PATH, "--", "echo", "ran")
-            assert (done.returncode, done.stdout) == (status, "")
-        assert contenders(client, PATH) == 1
 
 
 def test_the_command_knows_its_fencing_token(hosts: str, client: zkrecipes.Client) -> None:
@@ -308,21 +286,6 @@ def test_streams_that_are_closed_are_not_taken_for_others(hosts: str) -> None:
         assert (done.stdout, done.stderr) == (out, "")
         listed = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *COMMAND, "ls", PATH], env=environment(hosts))
         assert listed.returncode == 0
-
-
-def test_break_asks_and_forces(hosts: str, client: zkrecipes.Client) -> None:
-    assert run(hosts, "break", PATH, "holder").returncode == 1
-    with holding(hosts, "--grace", "10s", PATH, script="echo started; exec cat") as child:
-        asked = run(hosts, "break", PATH, "holder")
-        assert (asked.returncode, asked.stderr) == (0, "")
-        assert asked.stdout.startswith("asked ")
-        assert child.stderr
-        assert "somebody asks for" in child.stderr.readline()
-        assert contenders(client, PATH) == 1
-        forced = run(hosts, "break", PATH, "holder", "--force-after", "50ms")
-        assert forced.returncode == 0
-        assert child.wait(SOON) == 76
-    assert contenders(client, PATH) == 0
 
 
 def test_the_command_says_it_once_and_the_library_logs_nothing(server: EmbeddedServer) -> None:

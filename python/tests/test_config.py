@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 import zkrecipes
-from test_aio import run
-from zkrecipes import aio
 
 
 def test_text_goes_in_and_bytes_come_out(client: zkrecipes.Client) -> None:
@@ -41,19 +39,3 @@ def test_only_bytes_and_text_are_set(client: zkrecipes.Client, wrong: Any) -> No
 def test_a_version_that_cannot_be_is_refused(client: zkrecipes.Client, wrong: int) -> None:
     with pytest.raises(zkrecipes.Invalid, match="version"):
         client.config("/config").set("x", wrong)
-
-
-def test_the_same_on_asyncio(hosts: str) -> None:
-    async def body() -> None:
-        async with aio.Client(hosts) as client:
-            config = client.config("/config")
-            assert config.cached is None
-            assert await config.create("one") == 0
-            with pytest.raises(aio.Exists):
-                await config.create("one")
-            assert await config.get() == aio.Versioned(b"one", 0)
-            assert config.cached is not None
-            with pytest.raises(aio.BadVersion):
-                await config.set("two", 5)
-
-    run(body())

@@ -2,36 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import zkrecipes
-from conftest import Connect
-from test_aio import run
-from zkrecipes import aio
-
-
-def test_threads_and_clients_count_together(connect: Connect) -> None:
-    counters = [connect().counter("/counter") for _ in range(2)]
-    with ThreadPoolExecutor(8) as pool:
-        values = list(pool.map(lambda i: counters[i % 2].add(1), range(40)))
-    assert sorted(values) == list(range(1, 41))
-    assert counters[0].get() == 40
-
-
-def test_tasks_count_together(hosts: str) -> None:
-    async def body() -> None:
-        async with aio.Client(hosts) as client:
-            counter = client.counter("/counter", layout="shared")
-            values = await asyncio.gather(*(counter.add(2) for _ in range(10)))
-            assert sorted(values) == list(range(2, 22, 2))
-            assert await counter.compare_and_set(20, -1)
-            assert not await counter.compare_and_set(20, 0)
-            assert await counter.get() == -1
-
-    run(body())
 
 
 @pytest.mark.parametrize("wrong", [True, "1", 1.0, None, b"1"])

@@ -54,14 +54,6 @@ def test_what_a_party_says_of_itself(connect: Connect) -> None:
             again()
 
 
-def test_a_party_alone_waits_for_so_long_and_counts_for_nobody(connect: Connect) -> None:
-    one, two = (connect().double_barrier("/barrier", 2, name) for name in "ab")
-    for barrier in (one, two):
-        with pytest.raises(TimeoutError):
-            barrier.enter(timeout=0.1)
-        assert not barrier.has_entered
-
-
 def test_a_body_that_fails_waits_for_nobody(connect: Connect) -> None:
     one, two = (connect().double_barrier("/barrier", 2, name) for name in "ab")
     with ThreadPoolExecutor(1) as pool:
@@ -78,17 +70,6 @@ def test_who_left_early_leaves_the_scope_in_silence(connect: Connect) -> None:
         barrier.leave()
     with barrier:
         barrier.withdraw()
-
-
-def test_who_is_cancelled_from_another_thread_counts_for_nobody(client: zkrecipes.Client) -> None:
-    barrier = client.double_barrier("/barrier", 2)
-    with ThreadPoolExecutor(1) as pool:
-        entering = pool.submit(barrier.enter)
-        while not entering.done():
-            barrier.cancel()
-        assert isinstance(entering.exception(), zkrecipes.Cancelled)
-    with pytest.raises(zkrecipes.Timeout):
-        client.double_barrier("/barrier", 2, "other").enter(0.1)
 
 
 def test_tasks_enter_and_leave_together(hosts: str) -> None:

@@ -9,7 +9,6 @@ import queue
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -66,23 +65,6 @@ def test_a_lost_leadership_is_raised_on_exit(server: EmbeddedServer) -> None:
             leadership.on_lost(lambda error: lost.put(error.reason))
             server.expire(client.session_id)
             assert lost.get(timeout=15) == "session"
-
-
-def test_who_waits_leads_when_the_leader_resigns_and_can_be_cancelled(connect: Connect) -> None:
-    election, rival = connect().election("/leader"), connect().election("/leader")
-    with ThreadPoolExecutor(1) as pool:
-        leadership = election.campaign()
-        waiting = pool.submit(rival.campaign)
-        eventually(lambda: len(election.candidates()) == 2)
-        election.resign()
-        won = waiting.result(15)
-        assert won.epoch > leadership.epoch
-        waiting = pool.submit(election.campaign)
-        eventually(lambda: len(election.candidates()) == 2)
-        election.cancel()
-        with pytest.raises(zkrecipes.Cancelled):
-            waiting.result(15)
-        won.release()
 
 
 def test_whoever_calls_a_leading_function_leads(client: zkrecipes.Client) -> None:

@@ -254,26 +254,6 @@ def test_multiprocessing(hosts: str, parent: zkrecipes.Held, method: str) -> Non
     assert os.getpid() not in {process for _, process in taken}
 
 
-def test_a_child_of_multiprocessing_ends_its_sessions(hosts: str, parent: zkrecipes.Held) -> None:
-    child = multiprocessing.get_context("fork").Process(target=leave_it_held, args=(hosts,))
-    child.start()
-    child.join(30)
-    assert child.exitcode == 0
-    # Within the session timeout it would not be.
-    assert parents
-    observer = parents
-    eventually(lambda: contenders(observer, "/lock") == 0, within=3)
-
-
-left: object = None
-
-
-def leave_it_held(hosts: str) -> None:
-    global left
-    client = zkrecipes.Client(hosts)
-    left = client, client.lock("/lock").acquire()
-
-
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_process_pool_executor(hosts: str, parent: zkrecipes.Held, method: str) -> None:
     context = multiprocessing.get_context(method)

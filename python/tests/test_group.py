@@ -64,26 +64,6 @@ def test_a_layout_that_has_no_room_for_data_says_so(client: zkrecipes.Client) ->
         client.group("/group", layout="round")  # type: ignore[arg-type]
 
 
-def test_names_are_bound_and_looked_up(connect: Connect) -> None:
-    client, other = connect(), connect()
-    names = client.names("/names")
-    with other.names("/names").watch() as feed:
-        assert next(feed) == {}
-        names.bind("a", "1")
-        assert next(feed) == {"a": b"1"}
-        names.bind("b", b"2", ephemeral=True)
-        assert next(feed) == {"a": b"1", "b": b"2"}
-    assert names.list() == ["a", "b"]
-    assert (names.lookup("a"), names.lookup("c")) == (b"1", None)
-    with pytest.raises(zkrecipes.Exists):
-        other.names("/names").bind("a", "2")
-    client.close(10)
-    assert other.names("/names").list() == ["a"]
-    other.names("/names").unbind("a")
-    with pytest.raises(zkrecipes.NoNode):
-        other.names("/names").unbind("a")
-
-
 @pytest.mark.parametrize("wrong", ["", "a/b", ".", 3, None])
 def test_what_is_no_name_is_refused(client: zkrecipes.Client, wrong: Any) -> None:
     with pytest.raises(zkrecipes.Invalid):
@@ -123,31 +103,6 @@ def test_what_cannot_go_on_is_raised_and_ends_the_feed(server: EmbeddedServer) -
             with pytest.raises(zkrecipes.Denied):
                 next(feed)
             assert list(feed) == []
-
-
-def test_the_same_on_asyncio(hosts: str) -> None:
-    async def body() -> None:
-        async with aio.Client(hosts) as client:
-            group, names, nodes = client.group("/group"), client.names("/names"), client.nodes
-            async with group.watch() as feed:
-                assert await feed.__anext__() == aio.Snapshot({})
-                await group.join("ann")
-                assert await feed.__anext__() == aio.Joined("ann", b"")
-                await group.update("x")
-                assert await group.members() == {"ann": b"x"}
-                await group.leave()
-            await names.bind("a", "1", ephemeral=True)
-            assert (await names.lookup("a"), await names.list()) == (b"1", ["a"])
-            async for all_names in names.watch():
-                assert all_names == {"a": b"1"}
-                break
-            await names.unbind("a")
-            async for children in nodes.watch("/", "children"):
-                assert children is not None
-                assert {"group", "names"} <= set(children)
-                break
-
-    run(body())
 
 
 Declare = Callable[[Any], Callable[[str, str], Any]]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -76,56 +75,6 @@ def test_a_scope_left_after_a_release_is_silent(client: zkrecipes.Client) -> Non
         pass
 
 
-def test_a_second_release_is_not_held(client: zkrecipes.Client) -> None:
-    lock = client.lock("/lock")
-    with pytest.raises(RuntimeError):
-        lock.release()
-    held = lock.acquire()
-    assert held
-    held.release()
-    assert not held.is_held
-    for verb in (held.release, lock.release, held.verify, lock.verify, lock.guarded, lambda: lock.fencing_token):
-        with pytest.raises(zkrecipes.NotHeld):
-            verb()
-    with pytest.raises(zkrecipes.NotHeld):
-        lock.on_lost(print)
-
-
-def test_a_release_need_not_wait(client: zkrecipes.Client) -> None:
-    lock = client.lock("/lock")
-    with lock:
-        pass
-    assert lock.acquire()
-    lock.release(wait=False)
-    assert not lock.is_held
-    held = lock.acquire()
-    assert held
-    held.release(wait=False)
-    with pytest.raises(zkrecipes.NotHeld):
-        lock.release(wait=False)
-    eventually(lambda: contenders(client, "/lock") == 0)
-
-
-def test_a_reentrant_handle_counts(client: zkrecipes.Client) -> None:
-    lock = client.lock("/lock", reentrant=True)
-    with lock as outer:
-        with lock as inner:
-            assert inner.fencing_token == outer.fencing_token
-            assert contenders(client, "/lock") == 1
-        assert lock.is_held
-        assert outer.is_held
-        assert not inner.is_held
-    assert not lock.is_held
-    assert contenders(client, "/lock") == 0
-
-
-def test_a_second_acquire_on_a_held_handle_waits(client: zkrecipes.Client) -> None:
-    lock = client.lock("/lock")
-    with lock:
-        assert lock.acquire(blocking=False) is None
-        assert lock.acquire(timeout=0.05) is None
-
-
 def test_threads_that_share_a_handle_leave_with_their_own_acquisition(client: zkrecipes.Client) -> None:
     lock = client.lock("/lock")
     other_is_in, may_leave = threading.Event(), threading.Event()
@@ -147,23 +96,6 @@ def test_threads_that_share_a_handle_leave_with_their_own_acquisition(client: zk
     assert not lock.is_held
 
 
-def test_cancel_wakes_the_waits_in_progress_and_no_later_one(client: zkrecipes.Client) -> None:
-    waiter = client.lock("/lock")
-    waiter.cancel()
-    with client.lock("/lock") as held, ThreadPoolExecutor() as pool:
-        waiting = pool.submit(waiter.acquire)
-        eventually(lambda: contenders(client, "/lock") == 2)
-        waiter.cancel()
-        with pytest.raises(zkrecipes.Cancelled):
-            waiting.result(15)
-        eventually(lambda: contenders(client, "/lock") == 1)
-        waiting = pool.submit(waiter.acquire)
-        eventually(lambda: contenders(client, "/lock") == 2)
-        held.release()
-        assert waiting.result(15)
-    waiter.release()
-
-
 def test_contenders_are_listed_in_order(connect: Connect) -> None:
     ann, bob = connect(identity="ann"), connect(identity="bob")
     before = time.time() - 60
@@ -181,34 +113,6 @@ def test_contenders_are_listed_in_order(connect: Connect) -> None:
         assert acquired
         assert acquired.fencing_token > held.fencing_token
         acquired.release()
-
-
-def test_guarded_writes_stand_only_with_the_lock(connect: Connect) -> None:
-    client, other = connect(), connect()
-    lock = client.lock("/lock")
-    with pytest.raises(zkrecipes.Lost), lock as held:
-        writes = held.guarded()
-        writes.create("/result", b"1")
-        writes.set("/result", "2", version=0)
-        writes.check("/result")
-        writes.commit()
-        with pytest.raises(zkrecipes.Invalid):
-            writes.commit()
-        late = lock.guarded()
-        late.delete("/result")
-        other.nodes.delete(held.node)
-        with pytest.raises(zkrecipes.NotHeld):
-            late.commit()
-    assert client.nodes.get("/result")[0] == b"2"
-
-
-def test_a_transaction_is_applied_as_a_whole(client: zkrecipes.Client) -> None:
-    transaction = client.nodes.transaction()
-    transaction.create("/a", b"1")
-    transaction.create("/missing/b")
-    with pytest.raises(zkrecipes.NoNode):
-        transaction.commit()
-    assert client.nodes.exists("/a") is None
 
 
 def test_a_transaction_answers_what_became_of_each_part(client: zkrecipes.Client) -> None:
@@ -242,29 +146,6 @@ def test_nodes_do_what_they_say(client: zkrecipes.Client) -> None:
     assert nodes.exists("/a") is None
 
 
-def test_sixteen_threads_never_overlap_and_tokens_rise(connect: Connect) -> None:
-    clients = [connect() for _ in range(4)]
-    inside = 0
-    tokens: list[int] = []
-
-    def work(client: zkrecipes.Client) -> None:
-        nonlocal inside
-        lock = client.lock("/lock")
-        for _ in range(8):
-            with lock as held:
-                inside += 1
-                assert inside == 1
-                tokens.append(held.fencing_token)
-                time.sleep(0.0005)
-                inside -= 1
-
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(work, itertools.islice(itertools.cycle(clients), 16)))
-    assert len(tokens) == 16 * 8
-    assert all(earlier < later for earlier, later in itertools.pairwise(tokens))
-    assert contenders(clients[0], "/lock") == 0
-
-
 def test_sixteen_threads_on_one_handle_never_overlap(client: zkrecipes.Client) -> None:
     lock = client.lock("/lock")
     inside = 0
@@ -280,35 +161,6 @@ def test_sixteen_threads_on_one_handle_never_overlap(client: zkrecipes.Client) -
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(work, range(64)))
     assert contenders(client, "/lock") == 0
-
-
-def test_of_many_that_try_exactly_one_wins(connect: Connect) -> None:
-    clients = [connect() for _ in range(4)]
-    barrier = threading.Barrier(16)
-
-    def attempt(client: zkrecipes.Client) -> zkrecipes.Held | None:
-        barrier.wait()
-        return client.lock("/lock").acquire(blocking=False)
-
-    with ThreadPoolExecutor(16) as pool:
-        won = [held for held in pool.map(attempt, clients * 4) if held]
-    assert len(won) == 1
-    won[0].release()
-
-
-def test_closing_wakes_waiters_and_releases_holders(connect: Connect) -> None:
-    client, other = connect(), connect()
-    held = client.lock("/held").acquire()
-    assert held
-    with other.lock("/lock"), ThreadPoolExecutor() as pool:
-        waiting = pool.submit(client.lock("/lock").acquire)
-        eventually(lambda: contenders(other, "/lock") == 2)
-        client.close(10)
-        with pytest.raises(zkrecipes.Closed):
-            waiting.result(15)
-        assert not held.is_held
-        assert contenders(other, "/held") == 0
-        assert contenders(other, "/lock") == 1
 
 
 def test_leaving_the_clients_scope_closes_it(hosts: str) -> None:

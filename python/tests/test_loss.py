@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 import zkrecipes
-from conftest import Connect, contenders, eventually
+from conftest import eventually
 from interpreters import environment
 from zkrecipes.testing import EmbeddedServer
 
@@ -36,20 +36,6 @@ def test_leaving_a_scope_raises_lost_when_the_session_expired(server: EmbeddedSe
     assert caught.value.retryable
     with lock as again:
         assert again.fencing_token > held.fencing_token
-
-
-def test_a_node_deleted_by_force_is_a_loss(connect: Connect) -> None:
-    client, other = connect(), connect()
-    told: queue.Queue[zkrecipes.Lost] = queue.Queue()
-    with pytest.raises(zkrecipes.Lost) as caught, client.lock("/lock").hold(5) as held:
-        held.on_lost(told.put)
-        other.nodes.delete(held.node)
-        error = told.get(timeout=15)
-        assert isinstance(error, zkrecipes.Lost)
-        assert error.reason == "deleted"
-        with pytest.raises(zkrecipes.NotHeld):
-            held.verify()
-    assert caught.value.reason == "deleted"
 
 
 def test_on_lost_tells_once_at_once_and_never_of_an_own_release(
@@ -145,53 +131,6 @@ def test_a_blocking_verb_in_a_callback_would_deadlock(server: EmbeddedServer, cl
         assert isinstance(error, RuntimeError)
     server.restart()
     assert client.nodes.exists("/lock") is None
-
-
-def test_a_release_that_does_not_wait_is_fine_in_a_callback(server: EmbeddedServer, client: zkrecipes.Client) -> None:
-    lock, done = client.lock("/lock"), threading.Event()
-    assert lock.acquire()
-
-    def callback(state: zkrecipes.State) -> None:
-        if state is zkrecipes.State.CONNECTED:
-            lock.release(wait=False)
-            done.set()
-
-    client.on_state(callback)
-    server.stop()
-    eventually(lambda: client.state == "suspended")
-    server.restart()
-    assert done.wait(15)
-    eventually(lambda: contenders(client, "/lock") == 0)
-
-
-def test_an_unconfirmed_release_goes_on_in_the_background(server: EmbeddedServer) -> None:
-    with zkrecipes.Client(server.connect_string, retry={"give_up_after": 0.3}) as client:
-        lock = client.lock("/lock")
-        held = lock.acquire()
-        assert held
-        server.stop()
-        with pytest.raises(zkrecipes.ConnectionLost):
-            held.release()
-        assert not held.is_held
-        server.restart()
-        eventually(lambda: client.state == "connected" and contenders(client, "/lock") == 0)
-
-
-def test_a_lost_reply_to_a_guarded_write_is_connection_lost(server: EmbeddedServer, client: zkrecipes.Client) -> None:
-    with client.lock("/lock") as held:
-        client.nodes.create("/result")
-        writes = held.guarded()
-        writes.set("/result", b"written")
-        fault = server.inject("drop_after multi path=/lock/**")
-        with pytest.raises(zkrecipes.ConnectionLost):
-            # A heartbeat may meet the fault first; then this write is applied and answered, and the next one is lost.
-            while True:
-                writes.commit()
-                fault = server.inject("drop_after multi path=/lock/**")
-                writes = held.guarded()
-                writes.set("/result", b"written")
-        assert server.fault_fired(fault)
-        assert client.nodes.get("/result")[0] == b"written"
 
 
 def test_the_librarys_warnings_are_seen_without_any_configuration(server: EmbeddedServer) -> None:

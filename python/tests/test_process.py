@@ -131,18 +131,6 @@ def test_a_child_of_os_fork_gets_forked_and_the_parent_is_undisturbed(client: zk
     check_parent(client, lock, held)
 
 
-def test_a_child_of_multiprocessing_gets_forked_and_the_parent_is_undisturbed(client: zkrecipes.Client) -> None:
-    lock, held = before_a_fork(client)
-    receiver, sender = multiprocessing.Pipe(duplex=False)
-    child = multiprocessing.get_context("fork").Process(target=in_child, args=(sender, client, lock, held))
-    child.start()
-    assert receiver.poll(15), "the child hangs"
-    check_child(*receiver.recv())
-    child.join(15)
-    assert child.exitcode == 0
-    check_parent(client, lock, held)
-
-
 def test_a_child_that_leaves_the_scopes_it_inherited_ends_like_any_other(client: zkrecipes.Client) -> None:
     child = 0
     try:
@@ -195,17 +183,6 @@ def test_a_forked_child_has_no_embedded_server(server: EmbeddedServer) -> None:
     assert receiver.recv() == "Forked"
     os.waitpid(child, 0)
     assert server.sessions() == []
-
-
-def use(hosts: str) -> int:
-    with zkrecipes.Client(hosts) as client, client.lock("/lock") as held:
-        return held.fencing_token
-
-
-def test_children_started_afresh_can_connect(hosts: str, client: zkrecipes.Client) -> None:
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        tokens = pool.map(use, [hosts] * 4)
-    assert len(set(tokens)) == 4
 
 
 def leave_it_held(hosts: str) -> None:

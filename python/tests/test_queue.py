@@ -172,72 +172,6 @@ def test_dead_letters_are_looked_at_and_replayed(connect: Connect) -> None:
     assert queue.get() == b"two"
 
 
-def test_orders_other_than_that_of_arrival(connect: Connect) -> None:
-    client = connect()
-    alarms = client.priority_queue("/alarms")
-    for data, priority in (("c", 2**31 - 1), ("a", -(2**31)), ("b", 0)):
-        alarms.put(data, priority)
-    assert [item.data for item, _ in zip(alarms, range(2), strict=False)] == [
-        b"a",
-        b"b",
-    ]  # what is not settled steps aside
-    assert sorted(alarms.get() for _ in range(3)) == [b"a", b"b", b"c"]
-    reminders = client.delay_queue("/reminders")
-    reminders.put("later", 0.2)
-    reminders.put("sooner", delay=0.1)
-    assert reminders.peek() is None
-    for due in (b"sooner", b"later"):
-        with reminders.claim() as item:
-            assert item.data == due
-
-
-def test_queues_on_asyncio(hosts: str) -> None:
-    async def body() -> None:
-        async with aio.Client(hosts) as client:
-            queue = client.queue("/queue", max_attempts=3)
-            await queue.put("one")
-            await queue.put_many(["two", "three"])
-            assert (await queue.peek(), await queue.len()) == (b"one", 3)
-            assert await queue.items() == [b"one", b"two", b"three"]
-            assert await queue.get(5) == b"one"
-            async with await queue.claim() as item:
-                assert isinstance(item, aio.Item)
-                assert isinstance(item, aio.Held)
-                assert (item.data, item.attempts, item.is_held) == (b"two", 1, True)
-            assert not item.is_held
-            with pytest.raises(ZeroDivisionError):
-                async with await queue.claim():
-                    1 / 0  # noqa: B018
-            seen = []
-            async for item in queue:
-                seen.append((item.data, item.attempts))
-                if len(seen) == 2:
-                    break
-            assert seen == [(b"three", 2), (b"three", 3)]
-            with pytest.raises(aio.Timeout):
-                await queue.claim(0.5)
-            assert isinstance(queue.dead, aio.DeadLetters)
-            assert [letter.data for letter in await queue.dead.items()] == [b"three"]
-            async for item in queue.dead:
-                await item.ack()
-                break
-            alarms, reminders = client.priority_queue("/alarms"), client.delay_queue("/reminders")
-            await alarms.put("one", 1)
-            await reminders.put("one", 0)
-            bill = client.nodes.transaction()
-            bill.create("/bill")
-            await (await alarms.claim()).ack_with(bill)
-            await (await reminders.claim()).nack()
-            looping = asyncio.ensure_future(anext(aiter(queue)))
-            await asyncio.sleep(0)
-            while not looping.done():
-                queue.cancel()
-                await asyncio.sleep(0.005)
-            assert isinstance(looping.exception(), StopAsyncIteration)
-
-    run(body())
-
-
 @pytest.mark.parametrize("verb", ["get", "claim"])
 def test_what_a_cancelled_task_took_goes_back(server: EmbeddedServer, verb: str) -> None:
     async def body() -> None:
@@ -348,16 +282,6 @@ def test_what_is_interrupted_has_not_failed(connect: Connect) -> None:
     with pytest.raises(KeyboardInterrupt), queue.claim():
         raise KeyboardInterrupt
     queue.claim(0).ack()
-
-
-def test_none_is_the_default_of_max_attempts_and_zero_is_no_end(connect: Connect) -> None:
-    client = connect()
-    for most, attempts in ((None, 16), (0, 17)):
-        queue = client.queue(f"/queue-{most}", max_attempts=most)
-        queue.put("tea")
-        for _ in range(16):
-            queue.claim().nack(delay=0)
-        assert (queue.len() == 0) == (attempts == 16)
 
 
 def test_a_cancel_while_an_item_is_acknowledged_warns_of_nothing(hosts: str) -> None:

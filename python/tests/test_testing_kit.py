@@ -28,25 +28,6 @@ def test_a_server_starts_on_a_free_port_and_stops_for_good() -> None:
         one.restart()
 
 
-def test_stop_and_restart_keep_nodes_and_sessions(server: EmbeddedServer) -> None:
-    with zkrecipes.Client(server.connect_string) as client:
-        session = client.session_id
-        client.nodes.create("/a", b"1", "ephemeral")
-        server.stop()
-        eventually(lambda: client.state == "suspended")
-        server.restart()
-        assert client.nodes.get("/a")[0] == b"1"
-        assert client.session_id == session
-
-
-def test_pause_and_resume_hold_answers_back(server: EmbeddedServer) -> None:
-    with zkrecipes.Client(server.connect_string) as client, client.lock("/lock"):
-        server.pause()
-        assert client.lock("/lock").acquire(timeout=0.05) is None
-        server.resume()
-        assert client.nodes.exists("/lock")
-
-
 def test_the_clock_can_be_frozen_and_moved() -> None:
     with EmbeddedServer(tick=0.05, max_session_timeout=100) as server:
         server.freeze_clock()
@@ -57,15 +38,6 @@ def test_the_clock_can_be_frozen_and_moved() -> None:
             server.resume()
             eventually(lambda: session not in server.sessions())
             server.thaw_clock()
-
-
-def test_expire_knows_which_sessions_there_are(server: EmbeddedServer) -> None:
-    with zkrecipes.Client(server.connect_string) as client:
-        assert not server.expire(12345)
-        assert server.expire(client.session_id)
-    for bad in (-1, "1", None, 2**64):
-        with pytest.raises(zkrecipes.Invalid, match="session_id"):
-            server.expire(bad)  # type: ignore[arg-type]
 
 
 def test_requests_are_logged_and_counted(server: EmbeddedServer) -> None:
@@ -92,37 +64,6 @@ def test_sequence_numbers_can_be_set(server: EmbeddedServer) -> None:
         assert server.set_next_sequence("/queue", 41)
         assert not server.set_next_sequence("/missing", 41)
         assert client.nodes.create("/queue/n-", b"", "ephemeral_sequential") == "/queue/n-0000000041"
-
-
-def test_a_fault_happens_once(server: EmbeddedServer) -> None:
-    with zkrecipes.Client(server.connect_string) as client:
-        client.nodes.create("/locks")
-        fault = server.inject("drop_after create2 path=/locks/**")
-        assert not server.fault_fired(fault)
-        with client.lock("/locks/lock") as held:
-            assert server.fault_fired(fault)
-            # The create was carried out, its reply was lost, and the node was found again.
-            assert client.nodes.children("/locks/lock") == [held.node.rsplit("/", 1)[1]]
-        never = server.inject("drop_before delete path=/other")
-        server.clear_faults()
-        client.nodes.create("/other")
-        client.nodes.delete("/other")
-        assert not server.fault_fired(never)
-
-
-def test_a_request_that_got_no_answer_is_logged_as_such(server: EmbeddedServer) -> None:
-    with zkrecipes.Client(server.connect_string) as client:
-        client.nodes.create("/a")
-        server.clear_log()
-        server.inject("drop_after setData path=/a")
-        server.inject("drop_before delete path=/a")
-        with pytest.raises(zkrecipes.ConnectionLost):
-            client.nodes.set("/a", b"1")
-        with pytest.raises(zkrecipes.ConnectionLost):
-            client.nodes.delete("/a")
-        assert client.nodes.get("/a")[0] == b"1"
-        outcomes = {(entry.op, entry.outcome) for entry in server.log() if entry.path == "/a"}
-        assert outcomes >= {("setData", "unanswered"), ("delete", "lost"), ("getData", "answered")}
 
 
 def test_the_kit_serves_asyncio_too(server: EmbeddedServer) -> None:

@@ -51,69 +51,6 @@ def test_what_all_vote_for_is_committed(connect: Connect) -> None:
         sites["bank"].next(0)
 
 
-def test_what_one_refuses_is_aborted(connect: Connect) -> None:
-    peers = connect().two_phase_commit("/commits", mode="peer")
-    assert peers.mode == "peer"
-    peers.join("stock")
-    with pytest.raises(zkrecipes.Timeout):
-        peers.next(0.05)
-    order = peers.begin("order", ["stock"], b"", 30)
-    with pytest.raises(TimeoutError):
-        order.outcome(0.05)
-    proposal = peers.next(15)
-    proposal.vote_abort("sold out")
-    assert (order.outcome(), proposal.outcome()) == ("abort", "abort")
-    with pytest.raises(zkrecipes.Exists):
-        proposal.vote_commit()
-    (status,) = peers.history()
-    assert (status.outcome, status.reason) == ("abort", "stock: sold out")
-    assert status.problem == ""
-    assert peers.begin("other", ["stock"], b"", 30).id == "other"
-    assert peers.decide_abort("other", "enough") == "abort"
-    with pytest.raises(zkrecipes.NoNode):
-        peers.decide_abort("none", "")
-
-
-def test_what_cannot_be_read_is_listed_with_its_problem(client: zkrecipes.Client) -> None:
-    commits = client.two_phase_commit("/commits")
-    commits.begin("order", ["stock"], b"", 30)
-    client.nodes.set("/commits/transactions/order", b"version 7")
-    (status,) = commits.history()
-    assert status.id == "order"
-    assert "not understood" in status.problem
-    assert commits.recover() == []
-
-
-def test_a_coordinator_that_is_gone_is_replaced(connect: Connect) -> None:
-    gone = connect()
-    gone.two_phase_commit("/commits").begin("order", ["stock"], b"", 0.1)
-    gone.close()
-    (taken,) = connect().two_phase_commit("/commits").recover()
-    assert taken.id == "order"
-    assert taken.outcome(15) == "abort"
-
-
-def test_sites_on_asyncio(hosts: str) -> None:
-    async def body() -> None:
-        async with aio.Client(hosts) as client:
-            coordinator, site = client.two_phase_commit("/commits"), client.two_phase_commit("/commits")
-            await site.join("stock")
-            order = await coordinator.begin("order", ["stock"], "3 chairs", 30)
-            assert isinstance(order, aio.CommitTransaction)
-            proposal = await site.next()
-            assert isinstance(proposal, aio.Proposal)
-            await proposal.vote_commit()
-            assert (await order.outcome(), await proposal.outcome()) == ("commit", "commit")
-            assert [one.id for one in await site.pending()] == ["order"]
-            await proposal.acknowledge()
-            assert (await coordinator.history(), await coordinator.recover()) == ([], [])
-            with pytest.raises(aio.Timeout):
-                await site.next(0.05)
-            await site.leave()
-
-    run(body())
-
-
 def test_what_a_cancelled_task_was_told_is_told_again(connect: Connect, hosts: str) -> None:
     async def body() -> None:
         async with aio.Client(hosts) as client:
