@@ -13,22 +13,6 @@ async function members(world, count, parties = count) {
 const enterAll = (all) => Promise.all(all.map((barrier) => barrier.enter()))
 const leaveAll = (all) => Promise.all(all.map((barrier) => barrier.leave()))
 
-promise('a barrier stops who comes to it until it is lifted', async (world) => {
-  const [mine, yours] = (await Promise.all([world.connect(), world.connect()])).map((client) => client.barrier(world.path('barrier')))
-  assert.ok(mine instanceof Barrier)
-  assert.equal(mine.path, world.path('barrier'))
-  assert.equal(await mine.wait({ timeout: 0 }), undefined)
-  assert.equal(await mine.create(), undefined)
-  await yours.create()
-  assert.equal(await yours.isUp(), true)
-  await rejects(yours.wait({ timeout: 20 }), 'TIMEOUT')
-  const waiting = yours.wait()
-  assert.equal(await mine.remove(), undefined)
-  await mine.remove()
-  await waiting
-  assert.equal(await yours.isUp(), false)
-})
-
 promise('who withdraws from waiting at a barrier waits no longer', async (world) => {
   const barrier = (await world.connect()).barrier(world.path('barrier'))
   await barrier.create()
@@ -120,22 +104,6 @@ promise('work that leaves by itself has left', async (world) => {
     await mine.leave()
     return 'done'
   }), 'done')
-})
-
-promise('who runs out of time or withdraws counts for nobody', async (world) => {
-  const [mine, yours] = await members(world, 2)
-  await rejects(mine.enter({ timeout: 20 }), 'TIMEOUT')
-  const reason = new Error('withdrawn')
-  const controller = new AbortController()
-  const entering = rejection(mine.enter({ signal: controller.signal }))
-  controller.abort(reason)
-  assert.equal(await entering, reason)
-  await rejects(yours.enter({ timeout: 100 }), 'TIMEOUT')
-  await enterAll([mine, yours])
-  // The other one is still in.
-  await rejects(mine.leave({ timeout: 50 }), 'TIMEOUT')
-  assert.equal(mine.hasEntered, false)
-  await yours.leave()
 })
 
 promise('an enter that is answered just as it is withdrawn is withdrawn', async (world) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Client, version } from 'zkrecipes'
 import { EmbeddedServer } from 'zkrecipes/testing'
-import { collectGarbage, promise, rejection, rejects, until, untilContenders } from './world.mjs'
+import { collectGarbage, promise, rejection, rejects, until } from './world.mjs'
 
 const asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')
 
@@ -23,17 +23,6 @@ promise('the lease is running while something is held', async (world) => {
   assert.ok(client.leaseRemaining <= client.sessionTimeout)
   await held.release()
   assert.equal(client.leaseRemaining, 0)
-})
-
-promise('other servers may be named while a client runs', async (world) => {
-  const client = await world.connect()
-  client.updateHosts(world.hosts)
-  for (const bad of ['zk1:x', ',', `${world.hosts}/elsewhere`, 7]) {
-    assert.throws(() => client.updateHosts(bad), (error) => error.code === 'INVALID' && /hosts/.test(error.message))
-  }
-  assert.ok(await client.nodes.exists('/'))
-  await client.close()
-  assert.throws(() => client.updateHosts(world.hosts), { code: 'CLOSED' })
 })
 
 promise('without hosts and without ZKRECIPES_HOSTS the error names both ways out', async (world) => {
@@ -78,37 +67,6 @@ promise('embedded: is a server inside this process, which one warning says', asy
   }
 }, { embeddedOnly: true })
 
-promise('a chroot is where all paths begin', async (world) => {
-  const outside = await world.connect()
-  const inside = await Client.connect(world.hosts + world.path('app'))
-  try {
-    const held = await inside.lock('/lock').acquire()
-    assert.equal((await outside.lock(world.path('app/lock')).contenders()).length, 1)
-    await held.release()
-  } finally {
-    await inside.close()
-  }
-})
-
-promise('close gives CLOSED to waiters and lets go of what is held', async (world) => {
-  const closing = await world.connect()
-  const other = await world.connect()
-  const held = await closing.lock(world.path('held')).acquire()
-  const blocker = await other.lock(world.path('wanted')).acquire()
-  const waiting = closing.lock(world.path('wanted')).acquire()
-  await untilContenders(other.lock(world.path('wanted')), 2)
-  const { signal } = held
-  const closed = closing.close()
-  await rejects(waiting, 'CLOSED')
-  await closed
-  assert.equal(held.isHeld, false)
-  await until(() => signal.aborted, 'the holder is told')
-  assert.equal(signal.reason.reason, 'closed')
-  await (await other.lock(world.path('held')).acquire({ timeout: 10_000 })).release()
-  await untilContenders(other.lock(world.path('wanted')), 1)
-  await blocker.release()
-})
-
 promise('close twice is fine, and leaving a scope closes', async (world) => {
   const client = await world.connect()
   await client[asyncDispose]()
@@ -132,17 +90,6 @@ promise('every change of state is told in order, until one unsubscribes', async 
   await until(() => states.includes('closed'), 'the client is closed')
   assert.deepEqual(states, ['suspended', 'connected', 'closed'])
   assert.deepEqual(few, ['suspended'])
-}, { embeddedOnly: true })
-
-promise('an expiry is told, and a new session follows by itself', async (world) => {
-  const client = await world.connect()
-  const states = []
-  client.onState((state) => states.push(state))
-  const before = client.sessionId
-  world.server.expire(before)
-  await until(() => states.includes('lost') && states.at(-1) === 'connected', 'a new session')
-  assert.notEqual(client.sessionId, before)
-  await (await client.lock(world.path()).acquire()).release()
 }, { embeddedOnly: true })
 
 promise('one who listens hears, whether or not the client is kept in a variable', async (world) => {
@@ -188,35 +135,6 @@ promise('credentials guard what we create', async (world) => {
   assert.equal((await rejection(stranger.nodes.get(world.path('mine')))).code, 'DENIED')
   await mine.nodes.deleteAll(world.path('mine'))
 })
-
-promise('a client whose server went away says CONNECTION_LOST in time', async (world) => {
-  const client = await world.connect({ retry: { giveUpAfter: 300 } })
-  world.server.stop()
-  await rejects(client.nodes.get('/'), 'CONNECTION_LOST')
-  world.server.restart()
-}, { embeddedOnly: true })
-
-promise('a waiter goes on after its server was restarted', async (world) => {
-  const [mine, yours] = [await world.lock(), await world.lock()]
-  const held = await mine.acquire()
-  const waiting = yours.acquire()
-  await untilContenders(mine, 2)
-  world.server.stop()
-  world.server.restart()
-  await until(() => world.server.connections() === 2, 'both are back')
-  await held.release()
-  await (await waiting).release()
-}, { embeddedOnly: true })
-
-promise('a fault that hides the answer to the create leaves one contender', async (world) => {
-  const lock = await world.lock()
-  const fault = world.server.inject('drop_after create2')
-  const held = await lock.acquire()
-  assert.equal(world.server.faultFired(fault), true)
-  assert.equal((await lock.contenders()).length, 1)
-  await held.release()
-  await untilContenders(lock, 0)
-}, { embeddedOnly: true })
 
 promise('two servers in one process are two', async () => {
   const servers = [EmbeddedServer.start(), EmbeddedServer.start()]

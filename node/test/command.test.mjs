@@ -12,9 +12,6 @@ import { promise, until } from './world.mjs'
 
 const COMMAND = fileURLToPath(new URL('../bin/zkrecipes', import.meta.url))
 
-/** Says that it runs, then runs until it gets a line. */
-const UNTIL_A_LINE = 'echo started; read line'
-
 /** The command while it runs. */
 class Running {
   out = ''
@@ -89,58 +86,6 @@ promise('a command under a lock gets its token, and gives its status back', asyn
     await assertNobody(world, world.path())
   }
   assert.ok(tokens[0] < tokens[1], tokens.join())
-})
-
-promise('the command and the library exclude each other', async (world) => {
-  const lock = await world.lock()
-  const held = await lock.acquire()
-  assert.equal((await run(world, 'lock', '--try', lock.path, 'true')).status, 75)
-  await held.release()
-  const running = start(world, ['lock', lock.path, '--', 'sh', '-c', UNTIL_A_LINE])
-  await running.said('started')
-  assert.equal(await lock.tryAcquire(), null)
-  running.sendLine()
-  assert.equal((await running.end()).status, 0)
-  const after = await lock.tryAcquire()
-  assert.ok(after.fencingToken > held.fencingToken)
-})
-
-promise('ls tells who holds and who waits', async (world) => {
-  const [one, two] = [await world.connect({ identity: 'one' }), await world.connect({ identity: 'two' })]
-  assert.match((await run(world, 'ls', world.path())).err, /nobody holds/)
-  const held = await one.lock(world.path()).acquire()
-  const waiting = two.lock(world.path())
-  const withdrawn = assert.rejects(waiting.acquire())
-  await until(async () => (await waiting.contenders()).length === 2, 'the second waits')
-  const { status, out, err } = await run(world, 'ls', '--json', world.path())
-  assert.deepEqual([status, err], [0, ''])
-  assert.deepEqual(JSON.parse(out).map(({ identity, holds }) => [identity, holds]), [['one', true], ['two', false]])
-  waiting.cancel()
-  await withdrawn
-  await held.release()
-})
-
-promise('break asks the holder, and deletes its node', async (world) => {
-  const held = await (await world.lock()).acquire()
-  const { signal, revokeSignal } = held
-  const asked = await run(world, 'break', world.path(), 'holder')
-  assert.equal(asked.status, 0, asked.err)
-  await until(() => revokeSignal.aborted, 'the holder is asked')
-  assert.equal(held.isHeld, true)
-  const forced = await run(world, 'break', world.path(), 'holder', '--force-after', '0')
-  assert.deepEqual([forced.status, /deleted/.test(forced.out)], [0, true], forced.err)
-  await until(() => signal.aborted, 'the loss is told')
-  assert.equal(signal.reason.reason, 'revoked')
-  assert.equal((await run(world, 'break', world.path(), 'holder')).status, 1)
-})
-
-promise('a command whose lock is broken is ended', async (world) => {
-  const running = start(world, ['lock', world.path(), '--', 'sh', '-c', 'echo started; cat'])
-  await running.said('started')
-  assert.equal((await run(world, 'break', world.path(), 'holder', '--force-after', '0')).status, 0)
-  const { status, err } = await running.end()
-  assert.equal(status, 76)
-  assert.match(err, /lost/)
 })
 
 promise('a command that a signal ends is told as shells do', async (world) => {

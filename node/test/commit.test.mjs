@@ -67,41 +67,6 @@ promise('what a transaction is told may be said by name', async (world) => {
   named(throws(() => client.twoPhaseCommit(world.path('commits'), { mod: 'peer' }), 'INVALID'), 'mod')
 })
 
-promise('one site that cannot is enough for none to do it', async (world) => {
-  const [coordinator, stock] = await commits(world, ['stock'], 'peer')
-  assert.equal(coordinator.mode, 'peer')
-  const order = await coordinator.begin('order', ['stock', 'absent'], Buffer.from([1]), 20_000)
-  const proposal = await stock.next()
-  await rejects(proposal.acknowledge(), 'NOT_HELD')
-  await proposal.voteAbort('sold out')
-  await rejects(proposal.voteCommit(), 'EXISTS')
-  assert.equal(await order.outcome(), 'abort')
-  const [status] = await coordinator.history()
-  assert.equal(status.outcome, 'abort')
-  assert.match(status.reason, /sold out/)
-})
-
-promise('an operator decides, and learns what is decided', async (world) => {
-  const [coordinator] = await commits(world, [])
-  await coordinator.begin('order', ['absent'], '', 20_000)
-  const open = await coordinator.show('order')
-  assert.deepEqual([open.outcome, open.problem], [null, ''])
-  assert.equal(await coordinator.decideAbort('order', 'by hand'), 'abort')
-  assert.equal(await coordinator.decideAbort('order', 'again'), 'abort')
-  await rejects(coordinator.decideAbort('other', ''), 'NO_NODE')
-})
-
-promise('what a coordinator that has gone left open is taken over', async (world) => {
-  const gone = await world.connect()
-  await gone.twoPhaseCommit(world.path('commits')).begin('order', ['absent'], 'x', 200)
-  await gone.close()
-  const [coordinator] = await commits(world, [])
-  const recovered = await coordinator.recover()
-  assert.deepEqual(recovered.map(({ id }) => id), ['order'])
-  assert.ok(recovered[0] instanceof CommitTransaction)
-  assert.equal(await recovered[0].outcome({ timeout: 20_000 }), 'abort')
-})
-
 promise('who withdraws from waiting loses nothing', async (world) => {
   const [coordinator, stock] = await commits(world, ['stock'])
   const reason = new Error('withdrawn')

@@ -150,18 +150,3 @@ promiseOfAll('an aborted signal ends the wait for force, and nobody is forced', 
   await new Promise((resolve) => setTimeout(resolve, 400))
   await mine.verify()
 })
-
-promise('everybody who holds permits is asked, and whoever has two loses both to force', async (world) => {
-  const clients = await Promise.all([1, 2, 3].map(() => world.connect()))
-  const [one, two, three] = clients.map((client) => client.semaphore(world.path(), 3))
-  const [twice, once] = [await one.acquire(2), await two.acquire()]
-  const { revokeSignal } = twice
-  await three.revoke()
-  await until(() => revokeSignal.aborted && once.revokeSignal.aborted, 'both are asked')
-  const [{ node }] = (await three.holders()).filter(({ sessionId }) => sessionId === clients[0].sessionId)
-  assert.equal(await three.revoke(node, { forceAfter: 0 }), true)
-  await until(() => twice.signal.aborted, 'the loss is told')
-  assert.equal(twice.signal.reason.reason, 'revoked')
-  assert.equal(once.isHeld, true)
-  await (await three.acquire(2, { timeout: 5000 })).release()
-})

@@ -77,48 +77,6 @@ promise('running out of time rejects with TIMEOUT and leaves nothing', async (wo
   await untilContenders(mine, 1)
 })
 
-promise('tokens rise from one acquisition to the next, also when the path was deleted between them', async (world) => {
-  const client = await world.connect()
-  let last = 0n
-  for (let round = 0; round < 3; round++) {
-    const lock = client.lock(world.path())
-    const held = await lock.acquire()
-    assert.ok(held.fencingToken > last)
-    last = held.fencingToken
-    await held.release()
-    await client.nodes.deleteAll(lock.path)
-  }
-})
-
-promise('five waiters get the lock in the order in which they came', async (world) => {
-  const holder = await world.lock()
-  await holder.acquire()
-  const order = []
-  const waiters = []
-  for (let index = 0; index < 5; index++) {
-    const waiter = await world.lock()
-    waiters.push(
-      waiter.acquire().then(async (held) => {
-        order.push(index)
-        await held.release()
-      }),
-    )
-    await untilContenders(holder, index + 2)
-  }
-  await holder.release()
-  await Promise.all(waiters)
-  assert.deepEqual(order, [0, 1, 2, 3, 4])
-})
-
-promise('a second acquire on a held handle waits', async (world) => {
-  const lock = await world.lock()
-  const first = await lock.acquire()
-  const second = lock.acquire()
-  await rejects(lock.acquire({ timeout: 50 }), 'TIMEOUT')
-  await first.release()
-  await (await second).release()
-})
-
 promise('an acquire that waits for what its own handle keeps is told of', async (world) => {
   const told = []
   const listen = ({ name, message }) => name === 'ZkRecipesWarning' && message.includes('its own handle') && told.push(message)
@@ -132,21 +90,6 @@ promise('an acquire that waits for what its own handle keeps is told of', async 
   await lock.release()
   await (await second).release()
 }, { embeddedOnly: true })
-
-promise('a reentrant handle counts its acquisitions, which share the token', async (world) => {
-  const lock = await world.lock('lock', { reentrant: true })
-  const other = await world.lock()
-  const outer = await lock.acquire()
-  const inner = await lock.acquire()
-  assert.equal(inner.fencingToken, outer.fencingToken)
-  await inner.release()
-  assert.equal(inner.isHeld, false)
-  assert.equal(lock.isHeld, true)
-  assert.equal(await other.tryAcquire(), null)
-  await outer.release()
-  assert.equal(lock.isHeld, false)
-  await (await other.acquire()).release()
-})
 
 promise('a handle speaks for what it holds, and throws NOT_HELD when that is nothing', async (world) => {
   const lock = await world.lock()
@@ -164,35 +107,6 @@ promise('a handle speaks for what it holds, and throws NOT_HELD when that is not
   await lock.release()
   assert.equal(held.isHeld, false)
   await rejects(lock.release(), 'NOT_HELD')
-})
-
-promise('a second release is NOT_HELD, and leaving a scope after a release is silent', async (world) => {
-  const lock = await world.lock()
-  const held = await lock.acquire()
-  await held.release()
-  await rejects(held.release(), 'NOT_HELD')
-  await rejects(held.verify(), 'NOT_HELD')
-  await held[asyncDispose]()
-})
-
-promise('release without waiting lets go at once and confirms in the background', async (world) => {
-  const [mine, yours] = [await world.lock(), await world.lock()]
-  const held = await mine.acquire()
-  await held.release({ wait: false })
-  assert.equal(held.isHeld, false)
-  await (await yours.acquire({ timeout: 5000 })).release()
-  await mine.acquire()
-  await mine.release({ wait: false })
-  assert.equal(mine.isHeld, false)
-  await untilContenders(mine, 0)
-})
-
-promise('leaving a scope releases', async (world) => {
-  const lock = await world.lock()
-  const held = await lock.acquire()
-  await held[asyncDispose]()
-  assert.equal(held.isHeld, false)
-  assert.deepEqual(await lock.contenders(), [])
 })
 
 promise('await using releases at the end of its block', async (world) => {
@@ -295,20 +209,6 @@ promise('a loss is told once, to the callbacks and to the signal, with its reaso
   assert.equal(told.length, 2)
 })
 
-promise('after a loss the handle throws NOT_HELD', async (world) => {
-  const lock = await world.lock()
-  const other = await world.connect()
-  const held = await lock.acquire()
-  await other.nodes.delete(held.node)
-  await new Promise((resolve) => lock.onLost(resolve))
-  assert.equal(lock.isHeld, false)
-  throws(() => lock.fencingToken, 'NOT_HELD')
-  await rejects(lock.verify(), 'NOT_HELD')
-  await rejects(lock.guarded().check('/').commit(), 'NOT_HELD')
-  await rejects(lock.release(), 'NOT_HELD')
-  await (await lock.acquire()).release()
-})
-
 promise('a callback runs in the asynchronous context in which it was given', async (world) => {
   const context = new AsyncLocalStorage()
   const client = await world.connect()
@@ -330,32 +230,6 @@ promise('a signal that is first asked for after the loss is aborted', async (wor
   assert.equal(held.signal.aborted, true)
   assert.equal(held.signal.reason.code, 'LOST')
 })
-
-promise('an expired session loses what was held, and the next acquisition is on a new session', async (world) => {
-  const client = await world.connect()
-  const lock = client.lock(world.path())
-  const held = await lock.acquire()
-  const before = client.sessionId
-  assert.equal(world.server.expire(before), true)
-  await until(() => held.signal.aborted, 'the signal aborts')
-  assert.equal(held.signal.reason.reason, 'session')
-  const next = await lock.acquire()
-  assert.notEqual(client.sessionId, before)
-  assert.ok(next.fencingToken > held.fencingToken)
-  assert.equal(held.isHeld, false, 'a loss is final')
-  await next.release()
-}, { embeddedOnly: true })
-
-promise('a waiter gets the lock when the session of the holder expires', async (world) => {
-  const holder = await world.connect()
-  const lost = await holder.lock(world.path()).acquire()
-  const waiter = await world.lock()
-  const waiting = waiter.acquire()
-  await untilContenders(waiter, 2)
-  world.server.expire(holder.sessionId)
-  await (await waiting).release()
-  await until(() => !lost.isHeld, 'the holder knows')
-}, { embeddedOnly: true })
 
 promise('a release aborts no signal and tells no callback', async (world) => {
   const lock = await world.lock()
@@ -391,28 +265,6 @@ promise('a callback that throws is reported and stops nothing', async (world) =>
   }
 })
 
-promise('guarded writes are applied together while the acquisition stands', async (world) => {
-  const client = await world.connect()
-  const lock = client.lock(world.path())
-  const held = await lock.acquire()
-  await held.guarded().create(world.path('data'), 'one').commit()
-  const writes = lock.guarded().set(world.path('data'), Buffer.from('two')).create(world.path('more'))
-  await writes.commit()
-  assert.equal(String((await client.nodes.get(world.path('data'))).data), 'two')
-  assert.ok(await client.nodes.exists(world.path('more')))
-  await rejects(writes.commit(), 'INVALID')
-})
-
-promise('guarded writes are refused once the node of the acquisition is gone', async (world) => {
-  const client = await world.connect()
-  const held = await client.lock(world.path()).acquire()
-  await client.nodes.create(world.path('data'), 'before')
-  const late = held.guarded().set(world.path('data'), 'after')
-  await (await world.connect()).nodes.delete(held.node)
-  await rejects(late.commit(), 'NOT_HELD')
-  assert.equal(String((await client.nodes.get(world.path('data'))).data), 'before')
-})
-
 promise('cancel wakes the waits in progress with an AbortError, and no later one', async (world) => {
   const [mine, yours] = [await world.lock(), await world.lock()]
   const held = await mine.acquire()
@@ -440,46 +292,6 @@ promise('cancel right after acquire reaches it', async (world) => {
   yours.cancel()
   await rejects(wait, 'ABORT_ERR')
   await untilContenders(mine, 1)
-})
-
-promise('contenders tell who holds and who waits, in order', async (world) => {
-  const first = await world.connect({ identity: 'first' })
-  const second = await world.connect({ identity: 'second' })
-  const lock = first.lock(world.path())
-  const held = await lock.acquire()
-  const waiting = second.lock(world.path()).acquire()
-  await untilContenders(lock, 2)
-  const [holder, waiter] = await lock.contenders()
-  assert.equal(holder.identity, 'first')
-  assert.equal(holder.holds, true)
-  assert.equal(holder.kind, 'lock')
-  assert.equal(holder.sessionId, first.sessionId)
-  assert.ok(holder.since instanceof Date && Math.abs(holder.since - Date.now()) < 60_000)
-  assert.ok(held.node.endsWith(holder.node))
-  assert.equal(waiter.identity, 'second')
-  assert.equal(waiter.holds, false)
-  await held.release()
-  await (await waiting).release()
-})
-
-promise('many who contend never overlap', async (world) => {
-  const clients = [await world.connect(), await world.connect(), await world.connect()]
-  let inside = 0
-  let last = 0n
-  await Promise.all(
-    Array.from({ length: 12 }, async (_, index) => {
-      const lock = clients[index % clients.length].lock(world.path())
-      for (let round = 0; round < 5; round++) {
-        await lock.run(async (held) => {
-          assert.equal(++inside, 1)
-          assert.ok(held.fencingToken > last)
-          last = held.fencingToken
-          await new Promise(setImmediate)
-          inside--
-        })
-      }
-    }),
-  )
 })
 
 promise('console.log shows what it is and how it stands, and nothing secret', async (world) => {

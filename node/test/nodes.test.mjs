@@ -110,16 +110,6 @@ promise('a transaction answers what became of each part', async (world) => {
   assert.deepEqual(guarded, [world.path('r/guarded')], 'without the guard itself')
 })
 
-promise('a transaction is applied as a whole or not at all', async (world) => {
-  const { nodes } = await world.connect()
-  await nodes.ensure(world.path('t'))
-  await nodes.transaction().create(world.path('t/a'), 'one').set(world.path('t/a'), 'two').check(world.path('t/a'), 1).commit()
-  assert.equal(String((await nodes.get(world.path('t/a'))).data), 'two')
-  const failing = nodes.transaction().create(world.path('t/b')).delete(world.path('t/a'), 7)
-  await rejects(failing.commit(), 'BAD_VERSION')
-  assert.deepEqual(await nodes.children(world.path('t')), ['a'])
-})
-
 promise('a payload is taken when the verb is called', async (world) => {
   const { nodes } = await world.connect()
   await nodes.ensure(world.path('p'))

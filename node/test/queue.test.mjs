@@ -75,22 +75,6 @@ promise('an item is a Held until it is settled', async (world) => {
   assert.equal(await queue.len(), 0)
 })
 
-promise('work is done together with its effects, or not at all', async (world) => {
-  const { client, queue } = await queues(world, ['one', 'two'])
-  const one = await queue.claim()
-  await one.ackWith(one.guarded().create(world.path('queue-bill'), one.data))
-  assert.equal(String((await client.nodes.get(world.path('queue-bill'))).data), 'one')
-  const two = await queue.claim()
-  await rejects(two.ackWith(client.nodes.transaction().create(world.path('queue-bill'))), 'EXISTS')
-  assert.equal(two.isHeld, true)
-  for (const writes of [undefined, null, {}, 'x', client]) {
-    assert.match((await rejects(two.ackWith(writes), 'INVALID')).message, /\bwrites\b/)
-  }
-  await two.release({ wait: false })
-  assert.equal(two.isHeld, false)
-  await until(async () => (await queue.claim()).attempts === 2, 'it is given back')
-})
-
 promise('leaving a scope gives back what was not settled', async (world) => {
   const { queue } = await queues(world, ['tea'])
   await (await queue.claim())[asyncDispose]()
@@ -184,16 +168,6 @@ promise('a nack takes a delay and a reason', async (world) => {
   await good.nack({ delay: 3_600_000 })
   assert.equal(await queue.tryClaim(), null)
   await rejects(good.nack(), 'NOT_HELD')
-})
-
-promise('maxAttempts is 16 unless told, and 0 is no end', async (world) => {
-  for (const [options, left] of [[{}, 0], [{ maxAttempts: 0 }, 1]]) {
-    const { queue } = await queues(world, ['bad'], options)
-    for (let attempt = 1; attempt <= 16; attempt++) await (await queue.claim()).nack({ delay: 0 })
-    assert.equal(await queue.len(), left)
-    if (left) await queue.get()
-    else await queue.dead.get()
-  }
 })
 
 promise('process leaves alone what its work has settled', async (world) => {

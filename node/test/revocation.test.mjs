@@ -40,42 +40,6 @@ promise('a revoke signal that is first asked for after the request is aborted', 
   assert.equal(held.revokeSignal.aborted, true)
 })
 
-promise('a holder that does not let go in time loses its node and is told', async (world) => {
-  const [mine, yours] = [await world.lock(), await world.lock()]
-  const held = await mine.acquire()
-  const late = held.guarded().create(world.path('data'), 'late')
-  const { signal } = held
-  assert.equal(await yours.revoke({ forceAfter: 50 }), true)
-  await until(() => signal.aborted, 'the loss is told')
-  assert.equal(signal.reason.code, 'LOST')
-  assert.equal(signal.reason.reason, 'revoked')
-  await rejects(late.commit(), 'NOT_HELD')
-  await (await yours.acquire({ timeout: 5000 })).release()
-})
-
-promise('a holder that lets go in time keeps its word, and revoke waits no longer', async (world) => {
-  const [mine, yours] = [await world.lock(), await world.lock()]
-  const held = await mine.acquire()
-  held.signal.addEventListener('abort', () => assert.fail('it was lost'))
-  held.onRevoke(() => held.release())
-  const began = Date.now()
-  assert.equal(await yours.revoke(undefined, { forceAfter: 30_000 }), true)
-  assert.ok(Date.now() - began < 20_000)
-  await untilContenders(mine, 0)
-})
-
-promise('a waiter can be asked too, by its node', async (world) => {
-  const [mine, yours] = [await world.lock(), await world.lock()]
-  const held = await mine.acquire()
-  const waiting = yours.acquire()
-  await untilContenders(mine, 2)
-  const [, { node }] = await mine.contenders()
-  assert.equal(await mine.revoke(node, { forceAfter: 0 }), true)
-  await until(async () => (await mine.contenders()).every((contender) => contender.node !== node), 'its node is gone')
-  await held.release()
-  await (await waiting).release()
-})
-
 promise('bad arguments of a revocation are INVALID and named', async (world) => {
   const lock = await world.lock()
   const held = await lock.acquire()

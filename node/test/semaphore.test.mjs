@@ -26,21 +26,6 @@ promise('a semaphore gives so many permits and no more', async (world) => {
   await until(async () => (await mine.holders()).length === 0, 'nobody holds')
 })
 
-promise('several acquisitions through one semaphore handle are held at once, and release gives back the last', async (world) => {
-  const semaphore = (await world.connect()).semaphore(world.path(), 2)
-  const first = await semaphore.acquire()
-  const second = await semaphore.acquire()
-  assert.equal(semaphore.isHeld, true)
-  assert.equal(semaphore.fencingToken, second.fencingToken)
-  await semaphore.verify()
-  await semaphore.release()
-  assert.deepEqual([first.isHeld, second.isHeld], [true, false])
-  await semaphore.release()
-  await rejects(semaphore.release(), 'NOT_HELD')
-  throws(() => semaphore.fencingToken, 'NOT_HELD')
-  throws(() => semaphore.guarded(), 'NOT_HELD')
-})
-
 promise('run holds permits during its body, as many at once as there are', async (world) => {
   const semaphore = (await world.connect()).semaphore(world.path(), 3)
   let inside = 0
@@ -56,17 +41,6 @@ promise('run holds permits during its body, as many at once as there are', async
   )
   assert.ok(most <= 3, `${most} were inside`)
   assert.equal(await semaphore.run((held) => held.permits, { n: 3, timeout: 5000 }), 3)
-})
-
-promise('holders tell who has permits, one entry each', async (world) => {
-  const client = await world.connect({ identity: 'exporter' })
-  const semaphore = client.semaphore(world.path(), 3)
-  assert.deepEqual(await semaphore.holders(), [])
-  const held = await semaphore.acquire(2)
-  const holders = await semaphore.holders()
-  assert.deepEqual(holders.map(({ identity, kind, holds }) => [identity, kind, holds]), Array(2).fill(['exporter', 'lease', true]))
-  assert.ok(holders.every(({ sessionId, since }) => sessionId === client.sessionId && since instanceof Date))
-  await held.release()
 })
 
 promise('aborting or cancelling the wait for permits leaves nothing', async (world) => {
@@ -111,17 +85,6 @@ promise('permits that nobody refers to any more are given back', async (world) =
   await (await waiting).release()
 })
 
-promise('handles that disagree about the permits get MISMATCH, and a resize is for everybody', async (world) => {
-  const [one, two] = [await world.connect(), await world.connect()]
-  const [mine, yours] = [one.semaphore(world.path(), 2), two.semaphore(world.path(), 3)]
-  const held = await mine.acquire(2)
-  assert.match((await rejects(yours.acquire(), 'MISMATCH')).message, /3 permits/)
-  await mine.resize(3)
-  assert.equal(mine.permits, 3)
-  await (await yours.acquire({ timeout: 5000 })).release()
-  await held.release()
-})
-
 promise('a number of permits that cannot be is INVALID and named', async (world) => {
   const client = await world.connect()
   const semaphore = client.semaphore(world.path(), 2)
@@ -144,19 +107,4 @@ promise('a number of permits that cannot be is INVALID and named', async (world)
   assert.match((await rejects(semaphore.acquire({ colour: 1 }), 'INVALID')).message, /\bcolour\b/)
   assert.match((await rejects(semaphore.acquire(1, { n: 1 }), 'INVALID')).message, /\bn\b/)
   assert.deepEqual(await semaphore.holders(), [])
-})
-
-promise("a semaphore under kazoo's naming keeps its permits where kazoo looks for them", async (world) => {
-  const client = await world.connect({ naming: 'kazoo' })
-  const semaphore = client.semaphore(world.path(), 2)
-  const held = await semaphore.acquire(2)
-  const children = await client.nodes.children(world.path())
-  const nodes = (await semaphore.holders()).map(({ node }) => node)
-  assert.equal(new Set(nodes).size, 2)
-  for (const node of nodes) {
-    assert.match(node, /^[0-9a-f]{32}$/)
-    assert.ok(children.includes(node), children.join())
-  }
-  await held.release()
-  await until(async () => (await semaphore.holders()).length === 0, 'nobody holds')
 })

@@ -46,41 +46,6 @@ promise('the log tells kind, path and session, and counts', async (world) => {
   assert.equal(server.count('delete', '/elsewhere/**'), 0)
 }, embeddedOnly)
 
-promise('answers can be delayed, and a wait in time runs out', async (world) => {
-  const { server } = world
-  const client = await world.connect()
-  await client.nodes.ensure('/late')
-  server.inject('delay_reply getData path=/late by=200ms')
-  const began = Date.now()
-  await client.nodes.get('/late')
-  assert.ok(Date.now() - began >= 190)
-}, embeddedOnly)
-
-promise('a server that stops and restarts keeps sessions and what is held', async (world) => {
-  const { server } = world
-  const client = await world.connect()
-  const held = await client.lock('/kept').acquire()
-  const session = client.sessionId
-  server.stop()
-  await until(() => client.state === 'suspended', 'the client notices')
-  server.restart()
-  await until(() => client.state === 'connected', 'the client is back')
-  assert.equal(client.sessionId, session)
-  await held.verify()
-  await held.release()
-}, embeddedOnly)
-
-promise('a holder whose server went silent knows in time that it may have lost', async (world) => {
-  const { server } = world
-  const client = await world.connect({ sessionTimeout: 4000 })
-  const held = await client.lock('/silent').acquire()
-  server.pause()
-  await until(() => held.signal.aborted, 'the lease has run out')
-  assert.equal(held.isHeld, false)
-  assert.equal(held.signal.reason.code, 'LOST')
-  server.resume()
-}, embeddedOnly)
-
 promise('a proxy passes everything through and tells what went by', async (world) => {
   await proxied(world, async (proxy, client) => {
     assert.equal(proxy.connectString, `127.0.0.1:${proxy.port}`)
@@ -95,18 +60,6 @@ promise('a proxy passes everything through and tells what went by', async (world
     assert.equal(entry.sessionId, client.sessionId)
     assert.deepEqual(proxy.sessions(), [client.sessionId])
     assert.equal(proxy.connections(), 1)
-  })
-})
-
-promise('behind a proxy that loses requests and answers a lock is held once and left clean', async (world) => {
-  await proxied(world, async (proxy, client) => {
-    for (const fault of ['drop_after create* path=/**', 'drop_before create* path=/**', 'drop_after delete path=/**']) {
-      const id = proxy.inject(fault)
-      const lock = client.lock(world.path())
-      await lock.run((held) => assert.equal(held.isHeld, true), { timeout: longest })
-      await until(() => proxy.faultFired(id), `${fault} fired`)
-      await until(async () => (await lock.contenders()).length === 0, 'nothing is left')
-    }
   })
 })
 

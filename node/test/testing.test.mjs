@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { EmbeddedServer, EmbeddedZookeeper, embeddedZookeeper } from 'zkrecipes/testing'
-import { promise, rejects, throws, until } from './world.mjs'
+import { promise, rejects, throws } from './world.mjs'
 
 const embeddedOnly = { embeddedOnly: true }
 
@@ -28,18 +28,6 @@ promise('a server tells where it is, and what was asked of it', async (world) =>
   assert.equal(server.watchCount(), 0)
 }, embeddedOnly)
 
-promise('a free acquire is one create and one list in one flight, and a release one delete', async (world) => {
-  const lock = await world.lock()
-  await lock.run(() => {})
-  world.server.clearLog()
-  await lock.run(() => {})
-  const asked = world.server.log().map(({ op }) => op).filter((op) => op !== 'ping' && op !== 'multi')
-  assert.equal(asked.length, 3, asked.join())
-  assert.match(asked[0], /^create/)
-  assert.match(asked[1], /^getChildren/)
-  assert.equal(asked[2], 'delete')
-}, embeddedOnly)
-
 promise('faults are ordered by text, and a bad one is INVALID', async (world) => {
   const { server } = world
   const client = await world.connect()
@@ -55,22 +43,6 @@ promise('faults are ordered by text, and a bad one is INVALID', async (world) =>
   await client.nodes.delete('/a')
 }, embeddedOnly)
 
-promise('sessions expire on demand and by the clock', async (world) => {
-  const { server } = world
-  const client = await world.connect()
-  assert.equal(server.expire(1n), false)
-  for (const id of [undefined, 1, '1', -1n, 2n ** 64n]) throws(() => server.expire(id), 'INVALID')
-  const states = []
-  client.onState((state) => states.push(state))
-  server.freezeClock()
-  const before = client.sessionId
-  server.advanceClock(client.sessionTimeout + 2000)
-  await until(() => client.sessionId !== before, 'a new session')
-  server.thawClock()
-  throws(() => server.advanceClock(), 'INVALID')
-  throws(() => server.advanceClock(-1), 'INVALID')
-}, embeddedOnly)
-
 promise('the next sequence number can be set', async (world) => {
   const { nodes } = await world.connect()
   await nodes.ensure('/s')
@@ -79,17 +51,6 @@ promise('the next sequence number can be set', async (world) => {
   assert.equal(await nodes.create('/s/x-', '', 'persistent_sequential'), '/s/x-0000000041')
   throws(() => world.server.setNextSequence('/s', 2 ** 31), 'INVALID')
   throws(() => world.server.setNextSequence('/s'), 'INVALID')
-}, embeddedOnly)
-
-promise('a paused server answers nothing until it resumes', async (world) => {
-  const client = await world.connect()
-  world.server.pause()
-  let answered = false
-  const answer = client.nodes.exists('/').then(() => (answered = true))
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  assert.equal(answered, false)
-  world.server.resume()
-  await answer
 }, embeddedOnly)
 
 promise('options reach the server', async () => {
