@@ -17,74 +17,6 @@ static zkr_read_write_lock *read_write_lock_on(zkr_client *client, const char *p
 
 /* Read/write locks --------------------------------------------------------------------------------------- */
 
-void readers_share_and_a_writer_excludes(void) {
-  zkr_error *error = NULL;
-  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
-  const char *at = path("read-write");
-  zkr_read_write_lock *one = read_write_lock_on(first, at), *two = read_write_lock_on(second, at);
-  zkr_lock *reader = zkr_read_write_lock_read(one), *other = zkr_read_write_lock_read(two);
-  zkr_lock *writer = zkr_read_write_lock_write(two);
-  zkr_contenders *list = NULL;
-
-  CHECK(strcmp(zkr_read_write_lock_path(one), at) == 0 && strcmp(zkr_lock_path(reader), at) == 0);
-  CHECK(reader == zkr_read_write_lock_read(one) && reader != zkr_read_write_lock_write(one));
-  OK(zkr_lock_acquire(reader, 5000, NULL, &error));
-  OK(zkr_lock_acquire(other, 5000, NULL, &error));
-  OK(zkr_lock_contenders(reader, &list, &error));
-  CHECK(zkr_contenders_count(list) == 2);
-  CHECK(strcmp(zkr_contenders_get(list, 0)->kind, "read") == 0 && zkr_contenders_get(list, 1)->holds);
-  zkr_contenders_free(list);
-  uint64_t token = zkr_lock_fencing_token(reader);
-  OK(zkr_lock_release(other, &error));
-  REFUSED(zkr_lock_acquire(writer, 0, NULL, &error), ZKR_TIMEOUT, "");
-  OK(zkr_lock_release(reader, &error));
-  OK(zkr_lock_acquire(writer, 5000, NULL, &error));
-  CHECK(zkr_lock_fencing_token(writer) > token);
-  REFUSED(zkr_lock_acquire(reader, 50, NULL, &error), ZKR_TIMEOUT, "");
-  OK(zkr_lock_release(writer, &error));
-  CHECK(children_of(first, at) == 0);
-
-  zkr_read_write_lock_free(one);
-  zkr_read_write_lock_free(two);
-  zkr_client_free(first);
-  zkr_client_free(second);
-}
-
-void a_writer_may_go_on_as_a_reader(void) {
-  zkr_error *error = NULL;
-  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
-  const char *at = path("downgrade");
-  zkr_read_write_lock *one = read_write_lock_on(first, at), *two = read_write_lock_on(second, at);
-  zkr_lock *read = zkr_read_write_lock_read(one), *write = zkr_read_write_lock_write(one);
-
-  OK(zkr_lock_acquire(write, 5000, NULL, &error));
-  uint64_t token = zkr_lock_fencing_token(write);
-  REFUSED(zkr_lock_acquire(read, 50, NULL, &error), ZKR_TIMEOUT, "");
-  OK(zkr_lock_downgrade(write, NULL, &error));
-  CHECK(zkr_lock_is_held(read) && zkr_lock_fencing_token(read) == token && !zkr_lock_is_held(write));
-  REFUSED(zkr_lock_downgrade(write, NULL, &error), ZKR_NOT_HELD, "");
-  REFUSED(zkr_lock_downgrade(read, NULL, &error), ZKR_INVALID, "writer");
-  REFUSED(zkr_lock_acquire(zkr_read_write_lock_write(two), 0, NULL, &error), ZKR_TIMEOUT, "");
-  OK(zkr_lock_acquire(zkr_read_write_lock_read(two), 5000, NULL, &error));
-  REFUSED(zkr_lock_acquire(write, 50, NULL, &error), ZKR_TIMEOUT, "");
-  OK(zkr_lock_release(read, &error));
-  zkr_read_write_lock_free(two); /* and what it holds with it */
-
-  zkr_held *writing = NULL, *reading = NULL;
-  OK(zkr_lock_acquire(write, 5000, &writing, &error));
-  OK(zkr_held_downgrade(writing, &reading, &error));
-  CHECK(zkr_held_is_held(reading) && !zkr_held_is_held(writing));
-  CHECK(zkr_held_fencing_token(reading) == zkr_held_fencing_token(writing));
-  zkr_held_free(writing);
-  zkr_held_free(reading);
-  CHECK(zkr_lock_is_held(read)); /* which keeps it */
-
-  zkr_read_write_lock_free(one);
-  EVENTUALLY(children_of(first, at) == 0);
-  zkr_client_free(first);
-  zkr_client_free(second);
-}
-
 void the_sides_of_a_read_write_lock_go_with_it(void) {
   zkr_error *error = NULL;
   zkr_client *client = connected(hosts(), "a");
@@ -108,56 +40,6 @@ void the_sides_of_a_read_write_lock_go_with_it(void) {
 }
 
 /* Several locks as one ----------------------------------------------------------------------------------- */
-
-void a_multi_lock_takes_all_or_none(void) {
-  zkr_error *error = NULL;
-  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
-  char a[256], b[256];
-  snprintf(a, sizeof a, "%s", path("multi-a"));
-  snprintf(b, sizeof b, "%s", path("multi-b"));
-  zkr_lock *locks[] = {lock_on(first, b), lock_on(first, a)}, *in_the_way = lock_on(second, b);
-  zkr_multi_lock *both = NULL;
-  zkr_strings *paths = NULL;
-  zkr_held *held = NULL;
-  uint64_t tokens[2] = {0, 0};
-
-  OK(zkr_multi_lock_new(first, locks, 2, &both, &error));
-  OK(zkr_multi_lock_paths(both, &paths, &error));
-  CHECK(zkr_strings_count(paths) == 2 && strcmp(zkr_strings_get(paths, 0), a) == 0);
-  zkr_strings_free(paths);
-
-  OK(zkr_lock_acquire(in_the_way, 5000, NULL, &error));
-  REFUSED(zkr_multi_lock_acquire(both, 100, &held, &error), ZKR_TIMEOUT, "");
-  CHECK(held == NULL && !zkr_multi_lock_is_held(both));
-  EVENTUALLY(children_of(first, a) == 0 && children_of(first, b) == 1);
-  OK(zkr_lock_release(in_the_way, &error));
-
-  OK(zkr_multi_lock_acquire(both, 5000, &held, &error));
-  CHECK(zkr_multi_lock_is_held(both) && zkr_held_is_held(held) && zkr_held_permits(held) == 2);
-  CHECK(zkr_multi_lock_fencing_tokens(both, NULL, 0) == 2);
-  CHECK(zkr_multi_lock_fencing_tokens(both, tokens, 1) == 2 && tokens[0] > 0 && tokens[1] == 0);
-  CHECK(zkr_held_fencing_tokens(held, tokens, 2) == 2 && tokens[1] > 0);
-  CHECK(children_of(first, a) == 1 && children_of(first, b) == 1);
-  REFUSED(zkr_multi_lock_acquire(both, 0, NULL, &error), ZKR_TIMEOUT, "");
-  OK(zkr_multi_lock_release(both, &error));
-  CHECK(zkr_multi_lock_fencing_tokens(both, tokens, 2) == 0);
-  REFUSED(zkr_multi_lock_release(both, &error), ZKR_NOT_HELD, "");
-  REFUSED(zkr_multi_lock_release_in_background(both, &error), ZKR_NOT_HELD, "");
-  CHECK(children_of(first, a) == 0 && children_of(first, b) == 0);
-
-  OK(zkr_multi_lock_acquire(both, 5000, NULL, &error));
-  OK(zkr_multi_lock_release_in_background(both, &error));
-  CHECK(!zkr_multi_lock_is_held(both));
-  EVENTUALLY(children_of(first, a) == 0 && children_of(first, b) == 0);
-
-  zkr_held_free(held);
-  zkr_multi_lock_free(both);
-  zkr_lock_free(locks[0]);
-  zkr_lock_free(locks[1]);
-  zkr_lock_free(in_the_way);
-  zkr_client_free(first);
-  zkr_client_free(second);
-}
 
 void bad_sets_of_locks_are_refused(void) {
   zkr_error *error = NULL;
@@ -319,71 +201,6 @@ void waits_of_the_family_can_be_withdrawn(void) {
   zkr_lock_free(lock);
   zkr_semaphore_free(full);
   zkr_semaphore_free(waiting);
-  zkr_client_free(first);
-  zkr_client_free(second);
-}
-
-/* Sequencers --------------------------------------------------------------------------------------------- */
-
-typedef struct watching {
-  zkr_client *client;
-  const char *sequencer;
-  int64_t timeout_ms;
-  zkr_cancel_token *token;
-  zkr_status status;
-} watching;
-
-static void *watch(void *argument) {
-  watching *self = argument;
-  self->status = zkr_client_watch_sequencer_cancellable(self->client, self->sequencer, self->timeout_ms,
-                                                        self->token, NULL);
-  return NULL;
-}
-
-void a_sequencer_tells_whether_an_acquisition_stands(void) {
-  zkr_error *error = NULL;
-  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
-  zkr_lock *lock = lock_on(first, path("sequencer"));
-  zkr_held *held = NULL;
-  bool valid = false;
-  pthread_t one, other;
-
-  OK(zkr_lock_acquire(lock, 5000, &held, &error));
-  const char *sequencer = zkr_held_sequencer(held);
-  OK(zkr_client_check_sequencer(second, sequencer, &valid, &error));
-  CHECK(valid);
-  REFUSED(zkr_client_watch_sequencer(second, sequencer, 0, &error), ZKR_TIMEOUT, "");
-  int64_t begun = now_ms();
-  REFUSED(zkr_client_watch_sequencer(second, sequencer, 100, &error), ZKR_TIMEOUT, "");
-  CHECK(now_ms() - begun >= 100);
-
-  zkr_cancel_token *token = zkr_cancel_token_new();
-  watching withdrawn = {second, sequencer, -1, token, ZKR_OK},
-           staying = {second, sequencer, 20000, NULL, ZKR_LOST};
-  pthread_create(&one, NULL, watch, &withdrawn);
-  pthread_create(&other, NULL, watch, &staying);
-  zkr_cancel_token_cancel(token);
-  pthread_join(one, NULL);
-  CHECK(withdrawn.status == ZKR_CANCELLED);
-  OK(zkr_held_release(held, &error));
-  pthread_join(other, NULL);
-  CHECK(staying.status == ZKR_OK);
-  OK(zkr_client_check_sequencer(second, sequencer, &valid, &error));
-  CHECK(!valid);
-  OK(zkr_client_watch_sequencer(second, sequencer, 0, &error));
-  OK(zkr_client_watch_sequencer(second, sequencer, -1, &error));
-
-  static const char *bad[] = {NULL,     "",        "nonsense",     "1:2", "2:1:/a",
-                              "1:x:/a", "1:-1:/a", "1:1:relative", "\xff"};
-  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-    REFUSED(zkr_client_check_sequencer(second, bad[i], &valid, &error), ZKR_INVALID, "sequencer");
-    REFUSED(zkr_client_watch_sequencer(second, bad[i], -1, &error), ZKR_INVALID, "sequencer");
-  }
-  REFUSED(zkr_client_check_sequencer(second, sequencer, NULL, &error), ZKR_INVALID, "valid");
-
-  zkr_cancel_token_free(token);
-  zkr_held_free(held);
-  zkr_lock_free(lock);
   zkr_client_free(first);
   zkr_client_free(second);
 }

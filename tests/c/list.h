@@ -5,24 +5,13 @@
 #define TESTS(X)                                                    \
   X(a_child_forked_before_the_first_use_is_on_its_own)              \
   X(a_lock_is_acquired_and_released)                                \
-  X(fencing_tokens_rise_from_one_acquisition_to_the_next)           \
-  X(a_second_handle_waits_for_its_turn)                             \
   X(a_timeout_of_zero_is_one_attempt)                               \
-  X(a_timeout_leaves_nothing_behind)                                \
-  X(a_reentrant_handle_counts)                                      \
   X(a_held_lock_that_is_freed_is_released)                          \
   X(an_acquisition_outlives_its_lock_handle)                        \
   X(freeing_the_client_releases_what_it_held)                       \
-  X(a_second_release_is_not_held)                                   \
-  X(release_in_background_confirms_by_itself)                       \
   X(contenders_are_listed_in_order)                                 \
-  X(guarded_writes_apply_only_while_held)                           \
   X(an_expired_session_is_lost_with_its_reason)                     \
-  X(a_deleted_node_is_lost_with_its_reason)                         \
-  X(readers_share_and_a_writer_excludes)                            \
-  X(a_writer_may_go_on_as_a_reader)                                 \
   X(the_sides_of_a_read_write_lock_go_with_it)                      \
-  X(a_multi_lock_takes_all_or_none)                                 \
   X(bad_sets_of_locks_are_refused)                                  \
   X(a_semaphore_has_so_many_permits)                                \
   X(bad_numbers_of_permits_are_refused)                             \
@@ -30,18 +19,11 @@
   X(a_handle_speaks_for_what_it_holds)                              \
   X(a_semaphore_speaks_for_what_was_acquired_last)                  \
   X(release_in_background_asks_no_server)                           \
-  X(permits_and_who_waits_for_them_are_listed)                      \
-  X(everybody_at_the_paths_of_a_multi_lock_is_listed)               \
   X(a_holder_hears_that_it_is_asked_for)                            \
-  X(a_holder_that_does_not_let_go_can_be_forced)                    \
-  X(whoever_holds_permits_is_asked_for_them)                        \
-  X(permits_in_kazoos_layout_are_listed_and_asked_too)              \
-  X(whoever_holds_any_of_several_locks_is_asked)                    \
   X(a_wait_is_told_for_whom_and_how_long)                           \
   X(only_contenders_can_be_asked)                                   \
   X(asking_by_force_can_be_withdrawn)                               \
   X(every_recipe_of_a_closed_client_answers_closed)                 \
-  X(a_sequencer_tells_whether_an_acquisition_stands)                \
   X(the_family_works_asynchronously)                                \
   X(a_turn_passed_on_inside_the_process_is_counted)                 \
   X(bad_paths_are_refused_before_anything_is_sent)                  \
@@ -61,7 +43,6 @@
   X(an_error_that_stands_is_left_alone)                             \
   X(a_cancel_token_withdraws_one_call)                              \
   X(a_cancelled_token_ends_a_call_at_once)                          \
-  X(cancelling_a_lock_ends_its_waits)                               \
   X(freeing_a_lock_ends_its_waits)                                  \
   X(async_verbs_call_back_once)                                     \
   X(async_verbs_report_bad_arguments)                               \
@@ -102,7 +83,6 @@
   X(an_item_is_settled_or_given_back)                               \
   X(what_fails_too_often_can_be_replayed)                           \
   X(waits_for_items_can_be_withdrawn)                               \
-  X(priority_and_delay_queues_have_an_order_of_their_own)           \
   X(bad_queues_and_items_are_refused)                               \
   X(an_error_says_how_many_items_went_in)                           \
   X(a_barrier_is_put_up_and_lifted_in_both_forms)                   \

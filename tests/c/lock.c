@@ -43,21 +43,6 @@ void a_lock_is_acquired_and_released(void) {
   zkr_client_free(client);
 }
 
-void fencing_tokens_rise_from_one_acquisition_to_the_next(void) {
-  zkr_error *error = NULL;
-  zkr_client *client = connected(hosts(), "a");
-  zkr_lock *lock = lock_on(client, path("tokens"));
-  uint64_t last = 0;
-  for (int i = 0; i < 10; i++) {
-    OK(zkr_lock_acquire(lock, 5000, NULL, &error));
-    CHECK(zkr_lock_fencing_token(lock) > last);
-    last = zkr_lock_fencing_token(lock);
-    OK(zkr_lock_release(lock, &error));
-  }
-  zkr_lock_free(lock);
-  zkr_client_free(client);
-}
-
 typedef struct waiter {
   zkr_lock *lock;
   int64_t timeout_ms;
@@ -82,30 +67,6 @@ static zkr_status end_of(waiter *self) {
   return self->status;
 }
 
-void a_second_handle_waits_for_its_turn(void) {
-  zkr_error *error = NULL;
-  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
-  const char *at = path("turns");
-  zkr_lock *holder = lock_on(first, at), *next = lock_on(second, at);
-  waiter waiter;
-
-  OK(zkr_lock_acquire(holder, 5000, NULL, &error));
-  uint64_t token = zkr_lock_fencing_token(holder);
-  start_waiting(&waiter, next, 20000, NULL);
-  EVENTUALLY(children_of(first, at) == 2);
-  CHECK(!zkr_lock_is_held(next));
-  OK(zkr_lock_release(holder, &error));
-  CHECK(end_of(&waiter) == ZKR_OK);
-  CHECK(zkr_lock_is_held(next));
-  CHECK(zkr_lock_fencing_token(next) > token);
-  OK(zkr_lock_release(next, &error));
-
-  zkr_lock_free(holder);
-  zkr_lock_free(next);
-  zkr_client_free(first);
-  zkr_client_free(second);
-}
-
 void a_timeout_of_zero_is_one_attempt(void) {
   zkr_error *error = NULL;
   zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
@@ -123,52 +84,6 @@ void a_timeout_of_zero_is_one_attempt(void) {
   zkr_lock_free(other);
   zkr_client_free(first);
   zkr_client_free(second);
-}
-
-void a_timeout_leaves_nothing_behind(void) {
-  zkr_error *error = NULL;
-  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
-  const char *at = path("timeout");
-  zkr_lock *holder = lock_on(first, at), *other = lock_on(second, at);
-  zkr_held *held = (zkr_held *)&error; /* a failed call empties the place for its result */
-
-  OK(zkr_lock_acquire(holder, 5000, NULL, &error));
-  int64_t begun = now_ms();
-  REFUSED(zkr_lock_acquire(other, 200, &held, &error), ZKR_TIMEOUT, at);
-  CHECK(now_ms() - begun >= 200);
-  CHECK(held == NULL);
-  EVENTUALLY(children_of(first, at) == 1);
-  CHECK(zkr_lock_is_held(holder));
-  OK(zkr_lock_release(holder, &error));
-
-  zkr_lock_free(holder);
-  zkr_lock_free(other);
-  zkr_client_free(first);
-  zkr_client_free(second);
-}
-
-void a_reentrant_handle_counts(void) {
-  zkr_error *error = NULL;
-  zkr_client *client = connected(hosts(), "a");
-  zkr_lock_options options = ZKR_LOCK_OPTIONS_INIT;
-  options.reentrant = true;
-  const char *at = path("reentrant");
-  zkr_lock *lock = NULL;
-
-  OK(zkr_lock_new(client, at, &options, &lock, &error));
-  OK(zkr_lock_acquire(lock, 5000, NULL, &error));
-  uint64_t token = zkr_lock_fencing_token(lock);
-  OK(zkr_lock_acquire(lock, 0, NULL, &error));
-  CHECK(zkr_lock_fencing_token(lock) == token);
-  OK(zkr_lock_release(lock, &error));
-  CHECK(zkr_lock_is_held(lock));
-  CHECK(children_of(client, at) == 1);
-  OK(zkr_lock_release(lock, &error));
-  CHECK(!zkr_lock_is_held(lock));
-  REFUSED(zkr_lock_release(lock, &error), ZKR_NOT_HELD, "");
-
-  zkr_lock_free(lock);
-  zkr_client_free(client);
 }
 
 void a_held_lock_that_is_freed_is_released(void) {
@@ -222,48 +137,6 @@ void freeing_the_client_releases_what_it_held(void) {
   zkr_client_free(observer);
 }
 
-void a_second_release_is_not_held(void) {
-  zkr_error *error = NULL;
-  zkr_client *client = connected(hosts(), "a");
-  zkr_lock *lock = lock_on(client, path("released"));
-  zkr_held *held = NULL;
-  zkr_transaction *writes = NULL;
-
-  REFUSED(zkr_lock_release(lock, &error), ZKR_NOT_HELD, "");
-  REFUSED(zkr_lock_verify(lock, &error), ZKR_NOT_HELD, "");
-  REFUSED(zkr_lock_guarded(lock, &writes, &error), ZKR_NOT_HELD, "");
-  OK(zkr_lock_acquire(lock, 5000, &held, &error));
-  OK(zkr_held_release(held, &error));
-  REFUSED(zkr_held_release(held, &error), ZKR_NOT_HELD, "");
-  REFUSED(zkr_held_release_in_background(held, &error), ZKR_NOT_HELD, "");
-  REFUSED(zkr_lock_release(lock, &error), ZKR_NOT_HELD, "");
-  zkr_held_free(held);
-  zkr_lock_free(lock);
-  zkr_client_free(client);
-}
-
-void release_in_background_confirms_by_itself(void) {
-  zkr_error *error = NULL;
-  zkr_client *client = connected(hosts(), "a");
-  const char *at = path("background");
-  zkr_lock *lock = lock_on(client, at);
-  zkr_held *held = NULL;
-
-  OK(zkr_lock_acquire(lock, 5000, &held, &error));
-  OK(zkr_held_release_in_background(held, &error));
-  CHECK(!zkr_held_is_held(held));
-  EVENTUALLY(children_of(client, at) == 0);
-  zkr_held_free(held);
-
-  OK(zkr_lock_acquire(lock, 5000, NULL, &error));
-  OK(zkr_lock_release_in_background(lock, &error));
-  CHECK(!zkr_lock_is_held(lock));
-  EVENTUALLY(children_of(client, at) == 0);
-  REFUSED(zkr_lock_release_in_background(lock, &error), ZKR_NOT_HELD, "");
-  zkr_lock_free(lock);
-  zkr_client_free(client);
-}
-
 void contenders_are_listed_in_order(void) {
   zkr_error *error = NULL;
   zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
@@ -303,40 +176,6 @@ void contenders_are_listed_in_order(void) {
 
 /* Losing ------------------------------------------------------------------------------------------------- */
 
-void guarded_writes_apply_only_while_held(void) {
-  zkr_error *error = NULL;
-  zkr_client *client = connected(hosts(), "a"), *other = connected(hosts(), "other");
-  zkr_lock *lock = lock_on(client, path("guarded"));
-  char data[256], node[512];
-  zkr_held *held = NULL;
-  zkr_transaction *writes = NULL;
-  zkr_buffer *found = NULL;
-
-  strcpy(data, path("guarded-data"));
-  OK(zkr_lock_acquire(lock, 5000, &held, &error));
-  OK(zkr_lock_guarded(lock, &writes, &error));
-  OK(zkr_transaction_create(writes, data, "1", 1, ZKR_PERSISTENT, &error));
-  OK(zkr_transaction_set(writes, data, "2", 1, -1, &error));
-  OK(zkr_transaction_commit(writes, &error));
-  REFUSED(zkr_transaction_commit(writes, &error), ZKR_INVALID, "");
-  zkr_transaction_free(writes);
-
-  strcpy(node, zkr_held_node(held));
-  OK(zkr_nodes_delete(other, node, -1, &error));
-  OK(zkr_held_guarded(held, &writes, &error));
-  OK(zkr_transaction_set(writes, data, "3", 1, -1, &error));
-  REFUSED(zkr_transaction_commit(writes, &error), ZKR_NOT_HELD, "");
-  zkr_transaction_free(writes);
-  OK(zkr_nodes_get(other, data, &found, NULL, &error));
-  CHECK(strcmp(zkr_buffer_text(found), "2") == 0);
-
-  zkr_buffer_free(found);
-  zkr_held_free(held);
-  zkr_lock_free(lock);
-  zkr_client_free(client);
-  zkr_client_free(other);
-}
-
 void an_expired_session_is_lost_with_its_reason(void) {
   zkr_error *error = NULL;
   zkr_test_server *server = own_server();
@@ -370,25 +209,6 @@ void an_expired_session_is_lost_with_its_reason(void) {
   zkr_lock_free(lock);
   zkr_client_free(client);
   zkr_test_server_free(server);
-}
-
-void a_deleted_node_is_lost_with_its_reason(void) {
-  zkr_error *error = NULL;
-  zkr_client *client = connected(hosts(), "a"), *other = connected(hosts(), "other");
-  zkr_lock *lock = lock_on(client, path("deleted"));
-  zkr_held *held = NULL;
-  losses seen = {0};
-
-  OK(zkr_lock_acquire(lock, 5000, &held, &error));
-  OK(zkr_held_on_lost(held, note_loss, &seen, NULL, &error));
-  OK(zkr_nodes_delete(other, zkr_held_node(held), -1, &error));
-  EVENTUALLY(seen.calls == 1);
-  CHECK(seen.reason == ZKR_REASON_DELETED);
-  CHECK(!zkr_held_is_held(held));
-  zkr_held_free(held);
-  zkr_lock_free(lock);
-  zkr_client_free(client);
-  zkr_client_free(other);
 }
 
 /* Withdrawing -------------------------------------------------------------------------------------------- */
@@ -437,29 +257,6 @@ void a_cancelled_token_ends_a_call_at_once(void) {
   zkr_cancel_token_free(token);
   zkr_lock_free(lock);
   zkr_client_free(client);
-}
-
-void cancelling_a_lock_ends_its_waits(void) {
-  zkr_error *error = NULL;
-  zkr_client *first = connected(hosts(), "first"), *second = connected(hosts(), "second");
-  const char *at = path("cancelled");
-  zkr_lock *holder = lock_on(first, at), *other = lock_on(second, at);
-  waiter waiter;
-
-  OK(zkr_lock_acquire(holder, 5000, NULL, &error));
-  start_waiting(&waiter, other, -1, NULL);
-  EVENTUALLY(children_of(first, at) == 2);
-  OK(zkr_lock_cancel(other, &error));
-  CHECK(end_of(&waiter) == ZKR_CANCELLED);
-  EVENTUALLY(children_of(first, at) == 1);
-  OK(zkr_lock_release(holder, &error));
-  OK(zkr_lock_acquire(other, 5000, NULL, &error)); /* later waits are not affected */
-  OK(zkr_lock_release(other, &error));
-
-  zkr_lock_free(holder);
-  zkr_lock_free(other);
-  zkr_client_free(first);
-  zkr_client_free(second);
 }
 
 void freeing_a_lock_ends_its_waits(void) {

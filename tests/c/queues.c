@@ -269,35 +269,6 @@ void waits_for_items_can_be_withdrawn(void) {
   zkr_client_free(client);
 }
 
-void priority_and_delay_queues_have_an_order_of_their_own(void) {
-  zkr_error *error = NULL;
-  zkr_client *client = connected(hosts(), "a");
-  zkr_priority_queue *priority = NULL;
-  zkr_delay_queue *delay = NULL;
-  zkr_buffer *data = NULL;
-  zkr_item *item = NULL;
-
-  OK(zkr_priority_queue_new(client, path("priority"), NULL, &priority, &error));
-  OK(zkr_priority_queue_put(priority, "dust", 4, INT32_MAX, -1, &error));
-  OK(zkr_priority_queue_put(priority, "fire", 4, INT32_MIN, -1, &error));
-  OK(zkr_priority_queue_get(priority, 0, &data, &error));
-  CHECK(is_text(data, "fire"));
-  zkr_priority_queue_free(priority);
-
-  OK(zkr_delay_queue_new(client, path("delay"), NULL, &delay, &error));
-  OK(zkr_delay_queue_put(delay, "never", 5, INT64_MAX, -1, &error));
-  OK(zkr_delay_queue_put(delay, "soon", 4, 200, -1, &error));
-  REFUSED(zkr_delay_queue_put(delay, "x", 1, -1, -1, &error), ZKR_INVALID, "delay_ms");
-  REFUSED(zkr_delay_queue_get(delay, 0, &data, &error), ZKR_TIMEOUT, "");
-  int64_t begun = now_ms();
-  OK(zkr_delay_queue_claim(delay, 10000, &item, &error));
-  CHECK(zkr_item_size(item) == 4 && now_ms() - begun < 10000);
-  OK(zkr_item_ack(item, &error));
-  zkr_item_free(item);
-  zkr_delay_queue_free(delay);
-  zkr_client_free(client);
-}
-
 void bad_queues_and_items_are_refused(void) {
   zkr_error *error = NULL;
   zkr_client *client = connected(hosts(), "a");
