@@ -11,8 +11,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import os
+import weakref
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+
+from ._native import Inbox
 
 if TYPE_CHECKING:
     from ._native import Call, Outcome
@@ -48,18 +52,54 @@ async def settle(call: Call, *, until_undone: bool = False) -> Any:
             outcome.discard()
             raise
 
-    call.start(deliver)
+    def arrive(outcome: Outcome) -> None:  # on the loop
+        nonlocal on_its_way
+        on_its_way = outcome
+        _arrive(arrival, outcome)
+
+    inbox = _inbox_of(loop)
+    if inbox is None:
+        call.start(deliver)
+    else:
+        call.start_for(inbox, arrive, deliver)
     try:
         outcome = await arrival
     except BaseException as error:
         is_withdrawn = True
-        call.cancel()
-        if on_its_way is not None:
+        is_undone = call.cancel()
+        if is_undone:
+            pass
+        elif on_its_way is not None:
             on_its_way.discard()
         elif undone is not None and isinstance(error, asyncio.CancelledError):
             await _until(undone)
         raise
     return outcome.take()
+
+
+_inboxes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Inbox | None] = weakref.WeakKeyDictionary()
+if hasattr(os, "register_at_fork"):
+    # A child has the descriptors of its parent, which are no way of its own.
+    os.register_at_fork(after_in_child=_inboxes.clear)
+
+
+def _inbox_of(loop: asyncio.AbstractEventLoop) -> Inbox | None:
+    """What the loop reads; none if it reads no descriptors."""
+    try:
+        return _inboxes[loop]
+    except KeyError:
+        pass
+    # They hold descriptors, and a loop that has closed may not be collected for long.
+    for closed in [known for known in _inboxes if known.is_closed()]:
+        _inboxes.pop(closed, None)
+    inbox: Inbox | None
+    try:
+        inbox = Inbox()
+        loop.add_reader(inbox.fileno(), inbox.deliver)
+    except (OSError, NotImplementedError):
+        inbox = None
+    _inboxes[loop] = inbox
+    return inbox
 
 
 async def _until(undone: asyncio.Future[None]) -> None:

@@ -1608,8 +1608,12 @@ class Call:
 
     def start(self, deliver: Callable[[Outcome], object]) -> None:
         """Begins; `deliver` gets the `Outcome`, on a thread of the library."""
-    def cancel(self) -> None:
-        """Withdraws: nothing is left behind, and what was already acquired is released."""
+    def start_for(
+        self, inbox: Inbox, arrive: Callable[[Outcome], object], deliver: Callable[[Outcome], object]
+    ) -> None:
+        """Begins; `arrive` gets the `Outcome` on the thread of the loop, or `deliver` if that does not come for it."""
+    def cancel(self) -> bool:
+        """Withdraws: nothing is left behind, and what was already acquired is released. True if that is done already."""
 
 @final
 class Outcome:
@@ -1619,6 +1623,15 @@ class Outcome:
         """The result, or its exception raised."""
     def discard(self) -> None:
         """Nobody wants it any more."""
+
+@final
+class Inbox:
+    """Outcomes on their way to an event loop, which reads the descriptor. OSError where loops cannot."""
+
+    def fileno(self) -> int:
+        """Can be read as soon as something waits here."""
+    def deliver(self) -> None:
+        """Hands over what waits here, to be called by the loop."""
 
 @final
 class Seed:

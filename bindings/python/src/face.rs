@@ -3,7 +3,7 @@
 
 use std::any::Any;
 use std::future::Future;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use pyo3::PyClass;
@@ -18,6 +18,7 @@ use crate::answer::Answer;
 use crate::attach::{call, from_library_thread, park_if_exiting, parked_if_unwound, report};
 use crate::errors::{OrRaise, exception, guard};
 use crate::generated::docs::doc_of;
+use crate::inbox::{Address, Inbox, Shared, Slot};
 use crate::owned::Owned;
 
 /// How often a wait on the main thread looks for Ctrl-C.
@@ -117,13 +118,21 @@ fn on_main_thread(py: Python<'_>) -> PyResult<bool> {
 }
 
 type Converted = Box<dyn FnOnce(Python<'_>) -> Answered + Send>;
-type Begin = Box<dyn FnOnce(Py<PyAny>) -> Result<()> + Send>;
+type Begin = Box<dyn FnOnce(Way) -> Result<()> + Send>;
+
+/// How an outcome comes to its event loop.
+enum Way {
+    /// By this, which is called on a thread of the library.
+    Called(Py<PyAny>),
+    Inbox(Arc<Shared>, Address),
+}
 
 #[doc = doc_of!(Call)]
 #[pyclass(frozen, module = "zkrecipes._native")]
 pub struct Call {
     begin: Owned<Mutex<Option<Begin>>>,
     cancel: Owned<CancelToken>,
+    slot: Owned<Arc<Slot>>,
 }
 
 impl Call {
@@ -133,12 +142,24 @@ impl Call {
     ) -> Call {
         let cancel = CancelToken::new();
         let token = cancel.clone();
-        let begin: Begin = Box::new(move |deliver| {
-            drive::start_in_order(future, &token, move |result| {
+        let begin: Begin = Box::new(move |way| match way {
+            Way::Called(deliver) => drive::start_in_order(future, &token, move |result| {
                 hand_over(&deliver, || Outcome::new(result, convert));
-            })
+            }),
+            Way::Inbox(inbox, address) => {
+                let post = move |result| inbox.post(address, Outcome::new(result, convert));
+                drive::start_for_inbox(future, &token, post);
+                Ok(())
+            }
         });
-        Call { begin: Mutex::new(Some(begin)).into(), cancel: cancel.into() }
+        Call { begin: Mutex::new(Some(begin)).into(), cancel: cancel.into(), slot: Owned::default() }
+    }
+
+    fn begin(&self, py: Python<'_>, way: Way) -> PyResult<()> {
+        let begin = self.begin.lock().unwrap_or_else(|e| e.into_inner()).take();
+        let begin = begin.ok_or_else(|| PyRuntimeError::new_err("a call begins once"))?;
+        // It may have to wait for a callback, which needs the GIL.
+        py.detach(|| guard(|| begin(way))).or_raise(py)
     }
 }
 
@@ -146,19 +167,30 @@ impl Call {
 impl Call {
     #[doc = doc_of!(Call.start)]
     fn start(&self, py: Python<'_>, deliver: Py<PyAny>) -> PyResult<()> {
-        let begin = self.begin.lock().unwrap_or_else(|e| e.into_inner()).take();
-        let begin = begin.ok_or_else(|| PyRuntimeError::new_err("a call begins once"))?;
-        guard(|| begin(deliver)).or_raise(py)
+        self.begin(py, Way::Called(deliver))
+    }
+
+    #[doc = doc_of!(Call.start_for)]
+    fn start_for(
+        &self,
+        py: Python<'_>,
+        inbox: &Inbox,
+        arrive: Py<PyAny>,
+        deliver: Py<PyAny>,
+    ) -> PyResult<()> {
+        let address = Address { arrive, deliver, slot: (*self.slot).clone() };
+        self.begin(py, Way::Inbox(inbox.shared(), address))
     }
 
     #[doc = doc_of!(Call.cancel)]
-    fn cancel(&self) {
+    fn cancel(&self) -> bool {
         self.cancel.cancel();
+        self.slot.withdraw().is_some()
     }
 }
 
 /// `outcome` is made inside Python, as whatever it owns may only be dropped there.
-fn hand_over(deliver: &Py<PyAny>, outcome: impl FnOnce() -> Outcome) {
+pub fn hand_over(deliver: &Py<PyAny>, outcome: impl FnOnce() -> Outcome) {
     from_library_thread(|py| {
         let arguments = Py::new(py, outcome()).and_then(|outcome| PyTuple::new(py, [outcome]));
         let delivered = arguments.and_then(|arguments| call(deliver.bind(py), &arguments).map(drop));

@@ -20,6 +20,7 @@ mod generated;
 mod handle;
 mod held;
 mod holding;
+mod inbox;
 mod item;
 mod lock;
 mod log;
@@ -57,6 +58,8 @@ mod _native {
     use crate::handle::Hold;
     #[pymodule_export]
     use crate::held::Held;
+    #[pymodule_export]
+    use crate::inbox::Inbox;
     #[pymodule_export]
     use crate::item::{Claims, Item};
     #[pymodule_export]

@@ -20,6 +20,14 @@ use crate::session::delivery::{Live, Subscription};
 use crate::session::pending_callbacks::PendingCallbacks;
 
 mod acquiring;
+#[cfg(target_os = "linux")]
+mod beginning;
+#[cfg(not(target_os = "linux"))]
+mod beginning {
+    pub(super) fn begin(task: crate::runtime::Later<()>) {
+        crate::runtime::spawn(task);
+    }
+}
 mod cancels;
 mod closing;
 mod declaring;
@@ -133,8 +141,8 @@ pub fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Resu
     runtime::thread(name, body)
 }
 
-/// Runs `future` in the background; `done` is called exactly once, on a thread of the library that waits for no other
-/// callback.
+/// Begins `future` on this thread, and goes on with it in the background; `done` is called exactly once, on a thread of the
+/// library that waits for no other callback.
 pub fn start<T: Send + 'static>(
     future: impl Future<Output = Result<T>> + Send + 'static,
     cancel: &CancelToken,
@@ -151,15 +159,27 @@ pub fn start_in_order<T: Send + 'static>(
     cancel: &CancelToken,
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) -> Result<()> {
-    static HANDED_OVER: PerProcess<Strand> = PerProcess::new();
-    run(future, std::slice::from_ref(cancel), move |result| {
-        HANDED_OVER.of_this_process().run(Box::new(move || done(result)))
-    });
+    run(future, std::slice::from_ref(cancel), move |result| in_order(move || done(result)));
     Ok(())
 }
 
+/// Runs `work` where the `done` of [`start_in_order`] are called.
+pub fn in_order(work: impl FnOnce() + Send + 'static) {
+    static HANDED_OVER: PerProcess<Strand> = PerProcess::new();
+    HANDED_OVER.of_this_process().run(Box::new(work));
+}
+
+/// Runs `work`, which waits for nobody, after a while.
+pub fn after(a_while: Duration, work: impl FnOnce() + Send + 'static) {
+    runtime::spawn(Box::pin(async move {
+        tokio::time::sleep(a_while).await;
+        work();
+    }));
+}
+
 /// The same for a `done` that waits for nobody, such as one that puts the result where somebody else finds it. It is called on
-/// the library's thread for I/O, so that no other thread has to wake up for it; but everybody waits for that one.
+/// the library's thread for I/O, so that no other thread has to wake up for it; but everybody waits for that one. What needs
+/// no wait is told on this thread.
 pub fn start_for_inbox<T: Send + 'static>(
     future: impl Future<Output = Result<T>> + Send + 'static,
     cancel: &CancelToken,
@@ -300,7 +320,7 @@ fn run<T: Send + 'static>(
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) {
     let settled = settled(future, cancel.to_vec());
-    runtime::spawn(Box::pin(async move { done(settled.await) }));
+    beginning::begin(Box::pin(async move { done(settled.await) }));
 }
 
 /// What `future` comes to unless a token withdraws it, once all that it leaves is seen to.

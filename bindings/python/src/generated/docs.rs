@@ -541,8 +541,11 @@ Versioned(value=b'blue', version=0)
 (Call.start) => {
 "Begins; `deliver` gets the `Outcome`, on a thread of the library."
 };
+(Call.start_for) => {
+"Begins; `arrive` gets the `Outcome` on the thread of the loop, or `deliver` if that does not come for it."
+};
 (Call.cancel) => {
-"Withdraws: nothing is left behind, and what was already acquired is released."
+"Withdraws: nothing is left behind, and what was already acquired is released. True if that is done already."
 };
 (Outcome) => {
 "What came of a `Call`."
@@ -552,6 +555,15 @@ Versioned(value=b'blue', version=0)
 };
 (Outcome.discard) => {
 "Nobody wants it any more."
+};
+(Inbox) => {
+"Outcomes on their way to an event loop, which reads the descriptor. OSError where loops cannot."
+};
+(Inbox.fileno) => {
+"Can be read as soon as something waits here."
+};
+(Inbox.deliver) => {
+"Hands over what waits here, to be called by the loop."
 };
 (Seed) => {
 "Carries what a native class is made of into the constructor of its Python subclass."
