@@ -213,6 +213,11 @@ impl Call {
         self.single_attempt
     }
 
+    /// Whether the caller gave a time limit, or no time at all.
+    pub(crate) fn has_limit(&self) -> bool {
+        self.single_attempt || self.limit.is_some()
+    }
+
     /// From here on there is no budget: a caller that has queued waits through an outage. A single attempt keeps its
     /// budget, for it has no deadline of its own; one that is a part of a call has that of the call.
     pub(crate) fn insist(&mut self) {
@@ -262,6 +267,24 @@ impl Call {
             _ => self.heard = self.session.now(),
         }
         Ok(answer)
+    }
+
+    /// Waits for what others do for this call, patiently; a caller that gave no time at all only while there is a connection.
+    pub(crate) async fn within_reach<T>(&mut self, what: &str, event: impl Future<Output = T>) -> Result<T> {
+        if !self.is_instant {
+            return self.patiently(event).await;
+        }
+        let mut event = pin!(event);
+        poll_fn(|cx| {
+            if let Poll::Ready(value) = event.as_mut().poll(cx) {
+                return Poll::Ready(Ok(value));
+            }
+            if self.poll_absence(cx).is_ready() {
+                return Poll::Ready(Err(Error::out_of_touch(what)));
+            }
+            self.poll_end(cx).map(Err)
+        })
+        .await
     }
 
     /// Waits for what the session's own requests bring about, such as certainty: a single attempt as long as any of them

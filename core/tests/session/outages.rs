@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::support::ground::{Ground, ground, grounds};
 use crate::support::{eventually, lock_of, options, soon};
 use tokio::task::JoinSet;
-use zkrecipes::{Client, CreateMode, ErrorKind, RetryOptions, State};
+use zkrecipes::{Client, CreateMode, ErrorKind, QueueOptions, RetryOptions, State};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/outages";
@@ -40,6 +40,9 @@ async fn a_wait_without_a_limit_outlasts_an_outage_in_which_it_began() {
         let claims = queue.clone();
         waits.spawn(async move { queue.get().await.map(drop) });
         waits.spawn(async move { claims.claim().await?.ack().await });
+        let bounded = QueueOptions::default().max_items(1);
+        let bounded = client.queue(&format!("{PATH}/bounded"), bounded).expect("valid");
+        waits.spawn(async move { bounded.put(b"item").await });
         let down = client.barrier(&format!("{PATH}/barrier")).expect("valid");
         waits.spawn(async move { down.wait(None).await });
         let double = client.double_barrier(&format!("{PATH}/double"), 1, Default::default()).expect("valid");
@@ -85,13 +88,14 @@ async fn who_gives_no_time_does_not_wait_for_a_server() {
                 soon("the end", lock.try_acquire()).await.expect_err("no server"),
                 soon("the end", queue.try_get()).await.expect_err("no server"),
                 soon("the end", barrier.wait(Some(Duration::ZERO))).await.expect_err("no server"),
+                soon("the end", queue.put_timeout(b"item", Duration::ZERO)).await.expect_err("no server"),
             ];
             let after = began.elapsed();
             for error in errors {
                 assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
                 assert!(error.to_string().contains("no connection"), "{error}");
             }
-            assert!(after < Duration::from_secs(2), "{state:?}: {after:?} for three");
+            assert!(after < Duration::from_secs(2), "{state:?}: {after:?} for all");
         }
         ground.come_back();
         eventually("there is one", || client.state() == State::Connected).await;

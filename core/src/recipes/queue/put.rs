@@ -48,6 +48,7 @@ const AT_ONCE: usize = 100;
 pub(super) struct Puts {
     layout: Arc<NodeLayout>,
     marks: Arc<Marks>,
+    has_bound: bool,
     waiting: Mutex<PendingPuts>,
     /// What the one who serves knows of the room there is.
     room: tokio::sync::Mutex<QueueRoom>,
@@ -68,6 +69,8 @@ pub(super) struct Batch {
     pub(super) sending: Arc<PutProgress>,
     /// Whether the caller gave no time to wait for room.
     is_single: bool,
+    /// Whether it waits for room without a limit, and so through outages.
+    insists: bool,
     answer: oneshot::Sender<Result<()>>,
 }
 
@@ -81,7 +84,8 @@ struct PutFailure {
 impl Puts {
     pub(super) fn new(layout: &Arc<NodeLayout>, marks: &Arc<Marks>, bound: Option<usize>) -> Arc<Puts> {
         let room = tokio::sync::Mutex::new(QueueRoom::new(&layout.items, bound));
-        Arc::new(Puts { layout: layout.clone(), marks: marks.clone(), waiting: Mutex::default(), room })
+        let (layout, marks, has_bound) = (layout.clone(), marks.clone(), bound.is_some());
+        Arc::new(Puts { layout, marks, has_bound, waiting: Mutex::default(), room })
     }
 
     fn waiting(&self) -> MutexGuard<'_, PendingPuts> {
@@ -97,7 +101,8 @@ impl Puts {
         let (sent, answered) = (sending.clone(), Some(answered));
         let caller =
             PutAnswer { sending: sent, answer: answered, take_back: Some(take_back), all: writes.len() };
-        let batch = Batch { writes, sending, is_single: call.is_single_attempt(), answer };
+        let (is_single, insists) = (call.is_single_attempt(), self.has_bound && !call.has_limit());
+        let batch = Batch { writes, sending, is_single, insists, answer };
         let is_served = {
             let mut waiting = self.waiting();
             waiting.queue.push_back(batch);
@@ -148,6 +153,9 @@ impl Puts {
         let first = |error| failure(1, error);
         let fitting = self.cut(session, batches).map_err(first)?;
         let mut call = session.call(None);
+        if batches[0].insists {
+            call.insist();
+        }
         loop {
             batches.iter().for_each(|batch| batch.sending.settle());
             if batches.iter().any(|batch| batch.sending.is_withdrawn()) {
@@ -243,8 +251,8 @@ impl Puts {
         PACKET_LIMIT.saturating_sub(measure.empty_multi() + about_the_queue)
     }
 
-    /// The first of what waits, without what was withdrawn: more than enough for one transaction. All can wait for room, or
-    /// none.
+    /// The first of what waits, without what was withdrawn: more than enough for one transaction. All wait for the same: for
+    /// room and for servers, or for neither.
     fn next(&self, session: &Session) -> VecDeque<Batch> {
         let (measure, largest) = (session.server_session().measure(), self.largest(session));
         let mut waiting = self.waiting();
@@ -338,7 +346,8 @@ impl Drop for Full<'_> {
 
 /// The next batch, if it can wait as `first` can.
 fn pop_like(queue: &mut VecDeque<Batch>, first: Option<&Batch>) -> Option<Batch> {
-    let is_like = first.is_none_or(|first| Some(first.is_single) == queue.front().map(|next| next.is_single));
+    let waits = |batch: &Batch| (batch.is_single, batch.insists);
+    let is_like = first.is_none_or(|first| Some(waits(first)) == queue.front().map(waits));
     if is_like { queue.pop_front() } else { None }
 }
 
@@ -457,7 +466,7 @@ impl PutAnswer {
     async fn answered(&mut self, call: &mut Call) -> Result<()> {
         let Some(answer) = self.answer.as_mut() else { return Err(vanished()) };
         let mut answer = Pin::new(answer);
-        let over = match call.patiently(answer.as_mut()).await {
+        let over = match call.within_reach(VERB, answer.as_mut()).await {
             Ok(answer) => return answer.unwrap_or_else(|_| Err(vanished())),
             Err(over) => over,
         };
@@ -514,6 +523,7 @@ fn unanswered(over: &Error, all: usize) -> Error {
     let why = match over.kind() {
         ErrorKind::Timeout => "no answer came within the time given",
         ErrorKind::Cancelled => "the wait was cancelled before an answer came",
+        ErrorKind::ConnectionLost => "the connection broke before an answer came",
         _ => "the client was closed before an answer came",
     };
     let kind = if over.kind() == ErrorKind::Closed { ErrorKind::Closed } else { ErrorKind::ConnectionLost };
