@@ -79,6 +79,29 @@ async fn whoever_holds_is_asked_once_and_who_waits_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn it_is_still_said_who_holds_after_a_request_for_which_nobody_listens() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(Duration::from_secs(4)).await, ground.client(TEN).await);
+        let mut all = Vec::new();
+        for path in [PATH, "/locks/asking-too"] {
+            let held = lock_of(&a, path).acquire().await.expect("free");
+            let asking = lock_of(&b, path);
+            let holder = asking.contenders().await.expect("listed").remove(0).identity;
+            assert!(asking.revoke(None, None).await.expect("asked"));
+            all.push((held, asking, holder));
+        }
+        for (held, asking, holder) in &all {
+            let is_said =
+                async { while asking.contenders().await.expect("listed")[0].identity != *holder {} };
+            soon("the holder says it again", is_said).await;
+            assert!(hears(held).recv_timeout(SOON).is_ok() && held.is_held(), "it was asked");
+            held.release().await.expect("released");
+        }
+        ground.assert_nothing_left("/locks").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_holder_that_lets_go_in_time_is_not_revoked_by_force() {
     for ground in grounds() {
         let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);

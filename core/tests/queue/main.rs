@@ -118,7 +118,12 @@ fn asked_by(server: &Server, client: &Client) -> Vec<String> {
 }
 
 fn requests_of(server: &Server, is_wanted: impl Fn(u64) -> bool) -> Vec<String> {
-    let is_sweep = |op: &str, path: &str| path == "/" || (op != "multi" && path.contains("/marks"));
+    // Also without the word about what it holds that a holder asks its server for.
+    let is_sweep = |op: &str, path: &str| {
+        path == "/"
+            || (op != "multi" && path.contains("/marks"))
+            || (op == "exists" && path.contains("/claims/"))
+    };
     let log = server.log();
     let of_interest = log.iter().filter(|entry| {
         entry.op != "ping" && !is_sweep(entry.op, &entry.path) && is_wanted(entry.session_id)

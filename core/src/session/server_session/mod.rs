@@ -40,6 +40,9 @@ pub(crate) trait Tenant: Send + Sync {
     /// It is gone. Must be short: it may run on the alarm thread. False while that may be its own doing: then it has to be
     /// told of what happens next, too.
     fn lose(&self, reason: LostReason) -> bool;
+
+    /// Somebody has written its node.
+    fn is_written(self: Arc<Self>);
 }
 
 /// One session. Everything acquired in it is gone for good when it ends.
@@ -64,6 +67,8 @@ pub(crate) struct ServerSession {
     is_listening: AtomicBool,
     /// When it was asked for last.
     listened: AtomicU64,
+    /// The last node of which it was asked.
+    last_looked_at: AtomicU64,
     interest_came: Notify,
     /// When `keep` is going to look whether a beat is due; [`LOOKING`] while it looks.
     planned: AtomicU64,
@@ -132,6 +137,7 @@ impl ServerSession {
             beats_in_flight: AtomicUsize::new(0),
             is_listening: AtomicBool::new(false),
             listened: AtomicU64::new(asked.0),
+            last_looked_at: AtomicU64::new(0),
             interest_came: Notify::new(),
             planned: AtomicU64::new(LOOKING),
             beat_landed: Notify::new(),
@@ -347,15 +353,35 @@ impl ServerSession {
         Some(moment.max(Moment(self.listened.load(Ordering::Acquire)) + self.session_timeout() / 16))
     }
 
-    /// Asks for what the server answers by itself: no news is a reason to give the connection up.
+    /// Asks for what the server answers by itself: no news is a reason to give the connection up. It asks of what is held, one
+    /// after the other: a node that somebody has written says that they ask for it, where its holder says who it is.
     fn listen(self: &Arc<Self>) {
         self.is_listening.store(true, Ordering::Release);
         self.listened.store(self.clock.now().0, Ordering::Release);
-        let (server_session, word) = (self.clone(), self.exists("/"));
+        let held = self.node_to_look_at();
+        let word = self.exists(held.as_ref().map_or("/", |(_, node)| node));
+        let server_session = self.clone();
         self.clock.spawn(Box::pin(async move {
-            let _ = word.await;
+            let answer = word.await;
             server_session.is_listening.store(false, Ordering::Release);
+            if let (Some((id, _)), Ok(Some(stat))) = (held, answer)
+                && stat.version > 0
+            {
+                let tenant = lock(&server_session.tenants).get(&id).and_then(Weak::upgrade);
+                tenant.into_iter().for_each(|tenant| tenant.is_written());
+            }
         }));
+    }
+
+    fn node_to_look_at(&self) -> Option<(u64, String)> {
+        let last = self.last_looked_at.load(Ordering::Acquire);
+        let next = {
+            let tenants = lock(&self.tenants);
+            let mut behind = tenants.range(last + 1..).chain(tenants.iter());
+            behind.next().map(|(id, _)| *id)?
+        };
+        self.last_looked_at.store(next, Ordering::Release);
+        Some((next, lock(&self.interests).get(&next)?.clone()))
     }
 
     fn beat(self: &Arc<Self>) {

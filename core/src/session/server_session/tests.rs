@@ -58,6 +58,8 @@ impl Tenant for Holder {
     fn lose(&self, _: LostReason) -> bool {
         true
     }
+
+    fn is_written(self: Arc<Self>) {}
 }
 
 /// Is just letting go, so that its node is gone may be its own doing.
@@ -69,6 +71,8 @@ impl Tenant for LetsGo {
         lock(&self.0).push(reason);
         reason != LostReason::Deleted
     }
+
+    fn is_written(self: Arc<Self>) {}
 }
 
 #[tokio::test]

@@ -103,4 +103,8 @@ impl Tenant for Hold {
         }
         true
     }
+
+    fn is_written(self: Arc<Self>) {
+        self.watch_own_node();
+    }
 }
