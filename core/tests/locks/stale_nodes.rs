@@ -37,6 +37,22 @@ async fn a_node_of_another_session_is_never_adopted_whatever_its_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_withdraws_while_its_path_is_made_leaves_no_path() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        b.nodes().ensure(PATH).await.expect("made");
+        let path = format!("{PATH}/withdrawn");
+        let is_made = || async { b.nodes().exists(&path).await.expect("asked").is_some() };
+        // No collector takes what never had a child.
+        ground.inject(Fault::delay_reply("createContainer", Duration::from_secs(2)).path(&path));
+        let acquiring = tokio::spawn(lock_of(&a, &path).acquire());
+        soon("the path", async { while !is_made().await {} }).await;
+        acquiring.abort();
+        soon("the end of it", async { while is_made().await {} }).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_node_of_another_handle_of_the_same_session_is_never_adopted() {
     for ground in grounds() {
         let client = ground.client(TEN).await;
