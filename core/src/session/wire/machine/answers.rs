@@ -6,7 +6,7 @@ use zkrecipes_protocol::{
 };
 
 use super::queue::{Asked, Wanted};
-use super::{Answering, LinkState, Machine, Output, Phase, WireError};
+use super::{Answering, LinkState, Machine, NO_LOCAL_SESSION, Output, Phase, WireError};
 use crate::session::clock::Moment;
 
 /// No answer is that long. Memory is taken as bytes arrive, and not for what a server declares.
@@ -61,6 +61,9 @@ impl<A: Answering, W> Machine<A, W> {
             return Ok(());
         }
         if is_greeting {
+            if head.is_ok_and(|head| Self::is_refused_for_want_of_a_quorum(&head, frame)) {
+                return Err(NO_LOCAL_SESSION);
+            }
             return self.welcomed(&Welcome::read(frame).map_err(|_| UNREADABLE)?, now);
         }
         let head = head.map_err(|_| UNREADABLE)?;

@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use zeroize::Zeroizing;
-use zkrecipes_protocol::{Hello, Reader, Request, Welcome, XID_AUTH, XID_SET_WATCHES};
+use zkrecipes_protocol::{Code, Hello, Reader, ReplyHead, Request, Welcome, XID_AUTH, XID_SET_WATCHES};
 
 use super::digest_md5::{DigestMd5, Step};
 use super::looking::Looking;
 use super::{Answering, Event, Granted, Letter, LinkState, Machine, NO_SESSION, Output, Phase};
 use crate::session::clock::Moment;
 use crate::session::random;
+
+/// The head of an answer, which says more only if nothing is wrong.
+const HEAD: usize = 16;
 
 impl<A: Answering, W> Machine<A, W> {
     /// The connection that was dialled is there.
@@ -32,6 +35,11 @@ impl<A: Answering, W> Machine<A, W> {
             self.outgoing.extend(Letter::of(&request).numbered(XID_AUTH).frame);
         }
         self.last_sent = now;
+    }
+
+    /// What a server answers that opens only local sessions, and none of those: the head of an answer, and no welcome.
+    pub(super) fn is_refused_for_want_of_a_quorum(head: &ReplyHead, frame: &[u8]) -> bool {
+        frame.len() == HEAD && head.err == Code::NotReadOnly as i32
     }
 
     pub(super) fn welcomed(&mut self, welcome: &Welcome<'_>, now: Moment) -> Result<(), &'static str> {

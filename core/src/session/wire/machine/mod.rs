@@ -45,6 +45,7 @@ const CLOSES: &str =
     "closes connections at once (it may have no quorum, or too many come from here; or the port wants tls)";
 const NO_SESSION: &str =
     "takes connections, but gives no session in time (paused, overloaded, or no ZooKeeper)";
+const NO_LOCAL_SESSION: &str = "has no quorum, and opens no session without one; a server from ZooKeeper 3.9 on does if localSessionsEnabled is set there, too";
 
 /// What a session is known by, once a server has granted it.
 struct Granted {
@@ -267,7 +268,9 @@ impl<A: Answering, W> Machine<A, W> {
     fn note(&self, trouble: &Trouble) {
         let noted = match (self.phase, trouble.kind) {
             (Phase::Greeting | Phase::Proving, TroubleKind::Closed) => CLOSES.into(),
-            (Phase::Greeting | Phase::Proving, TroubleKind::Other) if trouble.words != NO_SESSION => {
+            (Phase::Greeting | Phase::Proving, TroubleKind::Other)
+                if !matches!(&*trouble.words, NO_SESSION | NO_LOCAL_SESSION) =>
+            {
                 format!("does not answer as ZooKeeper does ({})", trouble.words).into()
             }
             _ => trouble.clone(),

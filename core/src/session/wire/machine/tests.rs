@@ -775,6 +775,17 @@ fn a_server_that_takes_us_for_another_session_is_left() {
 }
 
 #[test]
+fn a_server_that_opens_no_session_without_a_quorum_is_said_to() {
+    let mut world = World::new(ClientOptions::default().read_only(true));
+    world.connect();
+    world.receive(&bare(0, Code::NotReadOnly as i32));
+    assert_eq!(world.machine.link().state, LinkState::Down);
+    let told = world.machine.noted.told();
+    assert!(told.contains("has no quorum") && told.contains("localSessionsEnabled"), "{told}");
+    assert!(!told.contains("does not answer as ZooKeeper does"), "{told}");
+}
+
+#[test]
 fn while_a_server_only_reads_others_are_asked_in_turn_and_the_session_goes_to_one_with_a_quorum() {
     let mut world = World::up();
     world.machine.hung_up("gone", world.now);
