@@ -160,6 +160,11 @@ impl Writer {
         w
     }
 
+    /// Makes room for that many bytes: what is written next leaves no copy of itself in memory that was given up.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.bytes.reserve(bytes);
+    }
+
     pub fn int(&mut self, v: i32) -> &mut Self {
         self.bytes.extend_from_slice(&v.to_be_bytes());
         self

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use zeroize::Zeroizing;
-use zkrecipes_protocol::{Code, Hello, Reader, ReplyHead, Request, Welcome, XID_AUTH, XID_SET_WATCHES};
+use zeroize::{Zeroize, Zeroizing};
+use zkrecipes_protocol::{
+    Code, Hello, Reader, ReplyHead, Request, Welcome, Writer, XID_AUTH, XID_SET_WATCHES,
+};
 
 use super::digest_md5::{DigestMd5, Step};
 use super::looking::Looking;
@@ -11,6 +13,8 @@ use super::{Answering, Event, Granted, Letter, LinkState, Machine, NO_SESSION, O
 use crate::session::clock::Moment;
 use crate::session::random;
 
+/// What a frame with credentials takes besides these.
+const AROUND_AUTH: usize = 24;
 /// The head of an answer, which says more only if nothing is wrong.
 const HEAD: usize = 16;
 
@@ -29,12 +33,29 @@ impl<A: Answering, W> Machine<A, W> {
             password: session.map_or(&[0; 16], |granted| granted.password.as_slice()),
             read_only: Some(self.options.read_only),
         };
-        self.outgoing = hello.frame();
+        let hello = hello.frame();
+        let sizes =
+            self.options.auth.iter().map(|auth| AROUND_AUTH + auth.scheme.len() + auth.credential.len());
+        // With room for all of it: what grows leaves a copy behind, which nobody wipes.
+        self.outgoing = Zeroizing::new(Vec::with_capacity(hello.len() + sizes.sum::<usize>()));
+        self.outgoing.extend(hello);
         for auth in &self.options.auth {
             let request = Request::Auth { scheme: (&auth.scheme).into(), auth: &auth.credential };
-            self.outgoing.extend(Letter::of(&request).numbered(XID_AUTH).frame);
+            let mut frame = Writer::request(XID_AUTH, request.op());
+            frame.reserve(AROUND_AUTH + auth.scheme.len() + auth.credential.len());
+            request.write(&mut frame);
+            self.outgoing.extend(&*Zeroizing::new(frame.finish()));
         }
         self.last_sent = now;
+    }
+
+    /// Leaves nothing of credentials in the memory that what is sent later grows out of.
+    fn wipe_what_was_sent(&mut self) {
+        if !self.options.auth.is_empty() {
+            let unsent = Zeroizing::new(self.outgoing.to_vec());
+            self.outgoing.zeroize();
+            self.outgoing.extend(&*unsent);
+        }
     }
 
     /// What a server answers that opens only local sessions, and none of those: the head of an answer, and no welcome.
@@ -43,6 +64,7 @@ impl<A: Answering, W> Machine<A, W> {
     }
 
     pub(super) fn welcomed(&mut self, welcome: &Welcome<'_>, now: Moment) -> Result<(), &'static str> {
+        self.wipe_what_was_sent();
         if welcome.session == 0 || welcome.timeout <= 0 {
             if self.session.is_none() {
                 return Err("the server grants no session");

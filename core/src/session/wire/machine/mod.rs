@@ -22,7 +22,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 use zkrecipes_protocol::Op;
 
 pub(crate) use self::answers::refusal;
@@ -107,7 +107,8 @@ pub(crate) struct Machine<A, W> {
     /// The last one that an event was of. One transaction may be several events, and of some of them the connection breaks.
     told: i64,
     next_xid: i32,
-    outgoing: Vec<u8>,
+    /// Credentials stand in it at first, and are wiped.
+    outgoing: Zeroizing<Vec<u8>>,
     incoming: Vec<u8>,
     queued: VecDeque<Asked<A, W>>,
     in_flight: VecDeque<Asked<A, W>>,
@@ -156,7 +157,7 @@ impl<A: Answering, W> Machine<A, W> {
             seen: 0,
             told: 0,
             next_xid: 1,
-            outgoing: Vec::new(),
+            outgoing: Zeroizing::default(),
             incoming: Vec::new(),
             queued: VecDeque::new(),
             in_flight: VecDeque::new(),
@@ -297,7 +298,7 @@ impl<A: Answering, W> Machine<A, W> {
     /// What is in flight is unknown from now on.
     fn drop_connection(&mut self) {
         self.looking = None;
-        self.outgoing.clear();
+        self.outgoing.zeroize();
         self.incoming.clear();
         // A server that does not know watches that stay may hang up without a word.
         let is_following = |asked: &Asked<A, W>| matches!(asked.op, Op::ADD_WATCH | Op::SET_WATCHES2);

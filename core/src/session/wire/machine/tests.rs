@@ -9,6 +9,7 @@ use zkrecipes_protocol::{
 
 use super::*;
 use crate::options::{Auth, SaslOptions};
+use crate::tls::freed;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const GRANTED: Welcome<'static> =
@@ -783,6 +784,29 @@ fn a_server_that_opens_no_session_without_a_quorum_is_said_to() {
     let told = world.machine.noted.told();
     assert!(told.contains("has no quorum") && told.contains("localSessionsEnabled"), "{told}");
     assert!(!told.contains("does not answer as ZooKeeper does"), "{told}");
+}
+
+#[test]
+fn credentials_are_overwritten_once_they_have_left_and_when_they_never_do() {
+    const SECRET: &str = "planted-hunter2, and so much more that the frame is longer than most";
+    for has_left in [true, false] {
+        let mut world = World::new(ClientOptions::default().auth(Auth::new("digest", format!("u:{SECRET}"))));
+        let work = || {
+            world.connect();
+            let outgoing = world.machine.outgoing();
+            assert!(outgoing.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()));
+            if has_left {
+                outgoing.clear();
+                world.receive(&GRANTED.frame());
+                // It grows, and leaves behind what it was.
+                (1..100).for_each(|number| world.read(number, "/a"));
+            } else {
+                world.machine.hung_up("gone", world.now);
+                world.connect();
+            }
+        };
+        assert_eq!(freed::holding(SECRET.as_bytes(), work), 0, "{has_left}");
+    }
 }
 
 #[test]
