@@ -14,12 +14,20 @@ use super::system::Watch;
 pub(super) struct Stream {
     tcp: TcpStream,
     pub(super) watch: Watch,
+    /// What a test does whenever it is armed.
+    #[cfg(test)]
+    pub(super) on_arming: std::sync::Mutex<Option<Box<dyn Fn() + Send>>>,
 }
 
 impl Stream {
     pub(super) fn new(tcp: tokio::net::TcpStream) -> io::Result<Stream> {
         let tcp = tcp.into_std()?;
-        Ok(Stream { watch: Watch::new(&tcp)?, tcp })
+        Ok(Stream {
+            watch: Watch::new(&tcp)?,
+            tcp,
+            #[cfg(test)]
+            on_arming: Default::default(),
+        })
     }
 
     pub(super) fn try_read(&self, space: &mut [u8]) -> io::Result<usize> {
@@ -35,6 +43,10 @@ impl Stream {
     }
 
     pub(super) fn arm(&self, reads: bool, writes: bool) {
+        #[cfg(test)]
+        if let Some(on_arming) = &*self.on_arming.lock().expect("no panic") {
+            on_arming();
+        }
         self.watch.arm(&self.tcp, reads, writes);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::atomic::{AtomicI32, AtomicUsize};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use futures_util::FutureExt;
@@ -81,6 +81,18 @@ fn aside<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> Receiv
     tells
 }
 
+/// The one I/O thread does nothing until this is dropped.
+fn hold_up_the_io_thread() -> Sender<()> {
+    let (free, is_free) = channel();
+    let (held_up, is_held_up) = channel();
+    runtime::spawn(Box::pin(async move {
+        let _ = held_up.send(());
+        let _ = is_free.recv();
+    }));
+    is_held_up.recv_timeout(SOON).expect("its one thread is held up");
+    free
+}
+
 fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let until = Instant::now() + SOON;
     while !condition() {
@@ -106,13 +118,7 @@ extern "C" fn nothing(_: i32) {}
 #[test]
 fn who_waits_has_its_answer_although_the_io_thread_is_held_up() {
     let world = world();
-    let (free, is_free) = channel::<()>();
-    let (held_up, is_held_up) = channel();
-    runtime::spawn(Box::pin(async move {
-        let _ = held_up.send(());
-        let _ = is_free.recv();
-    }));
-    is_held_up.recv_timeout(SOON).expect("its one thread is held up");
+    let free = hold_up_the_io_thread();
     let flight = world.look();
     let answer = aside(move || wait(flight)).recv_timeout(SOON);
     drop(free);
@@ -125,18 +131,28 @@ fn who_leaves_arms_the_watch_at_once() {
     let world = world();
     let driving = world.drive();
     let stream = driving.stream.clone();
-    let (free, is_free) = channel::<()>();
-    let (held_up, is_held_up) = channel();
-    runtime::spawn(Box::pin(async move {
-        let _ = held_up.send(());
-        let _ = is_free.recv();
-    }));
-    is_held_up.recv_timeout(SOON).expect("its one thread is held up");
+    let free = hold_up_the_io_thread();
     drop(driving);
     let _asked = world.look();
     let told = system::poll(&[stream.watch.as_fd()], Some(SOON / 4));
     drop(free);
     assert_eq!(told.expect("polled"), [true]);
+}
+
+/// It would wake the I/O thread only to have it wait.
+#[test]
+fn who_leaves_has_left_the_lock_when_it_arms() {
+    let world = world();
+    let driving = world.drive();
+    let (tell, is_free) = channel();
+    let (stream, connection) = (driving.stream.clone(), Arc::downgrade(&world.connection));
+    let look = move || tell.send(connection.upgrade().is_some_and(|one| one.try_lock().is_some()));
+    let free = hold_up_the_io_thread();
+    *stream.on_arming.lock().expect("no panic") = Some(Box::new(move || _ = look()));
+    drop(driving);
+    assert_eq!(is_free.try_recv(), Ok(true));
+    *stream.on_arming.lock().expect("no panic") = None;
+    drop(free);
 }
 
 #[test]
