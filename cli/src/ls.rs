@@ -68,8 +68,18 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
             outcome::print(&table::json_array(rows.iter().map(table::fields)))?;
         } else {
             outcome::print(&(table::lines(&rows, SystemTime::now()).join("\n") + "\n"))?;
-            if rows.is_empty() {
-                says.get_or_insert_with(|| format!("nobody holds {path} and nobody waits for it"));
+            if rows.is_empty() && says.is_none() {
+                let (nodes, node) = (onlooker.client.nodes(), path.clone());
+                let stat = drive::wait(async move { nodes.exists(&node).await }, None, None)?;
+                let nobody = format!("nobody holds {path} and nobody waits for it");
+                says = Some(match stat.map_or(0, |stat| stat.num_children) {
+                    0 => nobody,
+                    below => {
+                        format!(
+                            "{nobody}; {below} nodes are below it: see zkrecipes ls --recursive --all {path}"
+                        )
+                    }
+                });
             }
         }
         says.iter().for_each(|says| outcome::say(says));

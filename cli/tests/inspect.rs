@@ -25,6 +25,10 @@ fn ls_of_nothing_says_so() {
     let ended = run(&server, &["ls", "--json", PATH]);
     assert_eq!((ended.out.as_str(), ended.err.as_str()), ("[]\n", ""));
     assert_nothing_left(&server, PATH);
+    // What is not held and waited for is not passed over in silence.
+    assert_eq!(run(&server, &["config", "set", "/app/limits", "3"]).status, 0);
+    let ended = run(&server, &["ls", "/app"]);
+    assert!(ended.err.contains("1 nodes are below it: see zkrecipes ls --recursive --all /app"), "{ended:?}");
 }
 
 #[test]
