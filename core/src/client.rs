@@ -33,14 +33,14 @@ use crate::session::{Session, State};
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    inner: Arc<Inner>,
+    inner: Arc<ClientInner>,
 }
 
-struct Inner {
+struct ClientInner {
     session: ManuallyDrop<Arc<Session>>,
 }
 
-impl Drop for Inner {
+impl Drop for ClientInner {
     fn drop(&mut self) {
         if !self.session.process().is_present() {
             // The threads behind the session stayed with the parent, and so did its locks: touch nothing.
@@ -120,7 +120,7 @@ impl Client {
     }
 
     fn of(session: Arc<Session>) -> Client {
-        Client { inner: Arc::new(Inner { session: ManuallyDrop::new(session) }) }
+        Client { inner: Arc::new(ClientInner { session: ManuallyDrop::new(session) }) }
     }
 
     /// The session, unless this process must not use it or it is closed.

@@ -53,12 +53,12 @@ struct Items<T>(Mutex<Option<Coming<T>>>);
 type Coming<T> = Pin<Box<dyn Stream<Item = Result<T>> + Send>>;
 
 /// What a [`Closer`] knows of the items.
-trait End: Send + Sync {
+trait FeedEnd: Send + Sync {
     /// Ends what is watched on the server, unless somebody asks for an item at this very moment, who then sees to it.
     fn end(&self);
 }
 
-impl<T> End for Items<T> {
+impl<T> FeedEnd for Items<T> {
     fn end(&self) {
         let ended = match self.0.try_lock() {
             Ok(mut coming) => coming.take(),
@@ -82,7 +82,7 @@ pub struct Closer(Arc<Closing>);
 
 struct Closing {
     is_closed: watch::Sender<bool>,
-    items: Weak<dyn End>,
+    items: Weak<dyn FeedEnd>,
     process: Process,
 }
 
@@ -124,7 +124,7 @@ impl<T> Items<T> {
 impl<T: Send + 'static> Feed<T> {
     pub(crate) fn new(source: impl Source<T>) -> Feed<T> {
         let items = Arc::new(Items(Mutex::new(None)));
-        let known: Weak<dyn End> = Arc::downgrade(&(items.clone() as Arc<dyn End>));
+        let known: Weak<dyn FeedEnd> = Arc::downgrade(&(items.clone() as Arc<dyn FeedEnd>));
         let is_closed = watch::Sender::new(false);
         let closer = Closer(Arc::new(Closing { is_closed, items: known, process: Process::present() }));
         let closing = closer.clone();

@@ -149,7 +149,7 @@ pub(crate) fn reconnected(peer: Peer, after: Duration) {
 
 /// Why a session is taken for lost.
 #[derive(Copy, Clone)]
-pub(crate) enum End {
+pub(crate) enum SessionEnd {
     /// The server said so, or no server was heard of for the session timeout.
     Expired,
     /// Out of touch for a whole session timeout.
@@ -157,11 +157,11 @@ pub(crate) enum End {
     Denied,
 }
 
-pub(crate) fn session_lost(session: u64, end: End, after: Option<Duration>) {
+pub(crate) fn session_lost(session: u64, end: SessionEnd, after: Option<Duration>) {
     let reason = match end {
-        End::Expired => "expired",
-        End::OutOfTouch => "out of touch",
-        End::Denied => "denied",
+        SessionEnd::Expired => "expired",
+        SessionEnd::OutOfTouch => "out of touch",
+        SessionEnd::Denied => "denied",
     };
     soon(move || {
         tracing::error!(

@@ -164,12 +164,12 @@ pub enum LeaseMode {
 
 /// What the options say of the lease.
 #[derive(Copy, Clone, Debug, Default)]
-pub(crate) struct Terms {
+pub(crate) struct LeaseTerms {
     pub(crate) mode: LeaseMode,
     pub(crate) server_tick: Option<Duration>,
 }
 
-impl Terms {
+impl LeaseTerms {
     /// Whether the servers tell each other so often that the heartbeat before last is settled when the next one leaves.
     pub(crate) fn is_quick(self, timeout: Duration) -> bool {
         self.mode == LeaseMode::Strict && self.server_tick.is_some_and(|tick| tick <= timeout / 4)
@@ -242,8 +242,8 @@ impl ClientOptions {
         Ok(())
     }
 
-    pub(crate) fn terms(&self) -> Terms {
-        Terms { mode: self.lease, server_tick: self.server_tick }
+    pub(crate) fn terms(&self) -> LeaseTerms {
+        LeaseTerms { mode: self.lease, server_tick: self.server_tick }
     }
 
     pub(crate) fn give_up_after(&self) -> Duration {

@@ -36,14 +36,14 @@ pub(crate) fn run(job: Job) {
 
 #[derive(Default)]
 struct Pool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     work: Condvar,
 }
 
 /// As long as there is a job, and fewer threads than the most, there is one that is not inside a job: it takes the job, and
 /// sees to the next such thread.
 #[derive(Default)]
-struct State {
+struct PoolState {
     jobs: VecDeque<Job>,
     /// Those that live, or are being started.
     threads: usize,
@@ -65,7 +65,7 @@ impl Pool {
         }
     }
 
-    fn grow(&'static self, mut state: MutexGuard<'_, State>, by: usize) {
+    fn grow(&'static self, mut state: MutexGuard<'_, PoolState>, by: usize) {
         // Above that a job waits until a thread comes back.
         let by = by.min(MOST - state.threads);
         state.threads += by;
@@ -116,7 +116,7 @@ impl Pool {
             let mut more = 1;
             if is_fresh && state.inside >= AT_ONCE {
                 let taken = state.taken;
-                let is_stuck = |state: &mut State| !state.jobs.is_empty() && state.taken == taken;
+                let is_stuck = |state: &mut PoolState| !state.jobs.is_empty() && state.taken == taken;
                 let looked = self.work.wait_timeout_while(state, LOOK, is_stuck);
                 state = unpoisoned(looked).0;
                 if !is_stuck(&mut state) {
@@ -145,10 +145,10 @@ impl Pool {
 
 /// Jobs that run one at a time, in order, on whichever thread.
 #[derive(Clone, Default)]
-pub(crate) struct Strand(Arc<Mutex<Waiting>>);
+pub(crate) struct Strand(Arc<Mutex<StrandState>>);
 
 #[derive(Default)]
-struct Waiting {
+struct StrandState {
     jobs: VecDeque<Job>,
     is_running: bool,
 }

@@ -135,13 +135,13 @@ pub(crate) fn poll<F: Future>(
     future: Pin<&mut F>,
     context: &mut std::task::Context<'_>,
 ) -> std::task::Poll<F::Output> {
-    struct Back(Option<Process>);
-    impl Drop for Back {
+    struct BlockingAllowedAgain(Option<Process>);
+    impl Drop for BlockingAllowedAgain {
         fn drop(&mut self) {
             MUST_NOT_BLOCK.set(self.0);
         }
     }
-    let _back = Back(MUST_NOT_BLOCK.replace(Some(Process::present())));
+    let _back = BlockingAllowedAgain(MUST_NOT_BLOCK.replace(Some(Process::present())));
     enter(|| std::pin::pin!(tokio::task::unconstrained(future)).poll(context))
 }
 

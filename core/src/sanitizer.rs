@@ -50,13 +50,13 @@ pub fn set_ours(is_ours: bool) {
 }
 
 fn as_ours<T>(is_ours: bool, body: impl FnOnce() -> T) -> T {
-    struct Back(bool);
-    impl Drop for Back {
+    struct OwnershipBefore(bool);
+    impl Drop for OwnershipBefore {
         fn drop(&mut self) {
             set_ours(self.0);
         }
     }
-    let _back = Back(IS_OURS.get());
+    let _back = OwnershipBefore(IS_OURS.get());
     set_ours(is_ours);
     body()
 }

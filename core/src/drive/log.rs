@@ -107,17 +107,17 @@ impl Display for Record {
 type Ear = Box<dyn Fn(&Record) + Send + Sync>;
 
 /// Somebody who listens, or did. They stay in memory: a list without a lock can be read in a forked child, too.
-struct Node {
+struct ListenerNode {
     level: AtomicU8,
     ear: Ear,
-    next: AtomicPtr<Node>,
+    next: AtomicPtr<ListenerNode>,
 }
 
-static FIRST: AtomicPtr<Node> = AtomicPtr::new(std::ptr::null_mut());
+static FIRST: AtomicPtr<ListenerNode> = AtomicPtr::new(std::ptr::null_mut());
 /// The most that anybody wants to hear.
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 
-fn listeners() -> impl Iterator<Item = &'static Node> {
+fn listeners() -> impl Iterator<Item = &'static ListenerNode> {
     // SAFETY: what the list has is never freed.
     let first = unsafe { FIRST.load(Ordering::Acquire).as_ref() };
     // SAFETY: the same.
@@ -126,7 +126,7 @@ fn listeners() -> impl Iterator<Item = &'static Node> {
 
 /// Stands for somebody who listens, for good unless they stop.
 #[derive(Clone, Copy)]
-pub struct Listener(&'static Node);
+pub struct Listener(&'static ListenerNode);
 
 impl Listener {
     /// From now on this much; `Off` for nothing any more.
@@ -142,7 +142,7 @@ impl Listener {
 pub fn listen(level: Level, ear: impl Fn(&Record) + Send + Sync + 'static) -> Listener {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| _ = tracing::subscriber::set_global_default(Faces));
-    let node = Box::leak(Box::new(Node {
+    let node = Box::leak(Box::new(ListenerNode {
         level: AtomicU8::new(level as u8),
         ear: Box::new(ear),
         next: AtomicPtr::default(),
@@ -212,22 +212,22 @@ fn stderr() -> std::io::Stderr {
 
 // ---- from who says it to who listens
 
-enum Entry {
+enum LogEntry {
     Said(Record),
     /// Everything before it has been heard.
     Flush(std::sync::mpsc::Sender<()>),
 }
 
 #[derive(Default)]
-struct Queue {
+struct LogQueue {
     /// `None` without a thread that reads it.
-    entries: OnceLock<Option<SyncSender<Entry>>>,
+    entries: OnceLock<Option<SyncSender<LogEntry>>>,
     dropped: AtomicU64,
 }
 
-static QUEUE: PerProcess<Queue> = PerProcess::new();
+static QUEUE: PerProcess<LogQueue> = PerProcess::new();
 
-impl Queue {
+impl LogQueue {
     fn put(&'static self, record: Record) {
         let begin = || {
             let (sender, entries) = sync_channel(BACKLOG);
@@ -235,16 +235,16 @@ impl Queue {
             reader.is_ok().then_some(sender)
         };
         if let Some(entries) = self.entries.get_or_init(begin)
-            && entries.try_send(Entry::Said(record)).is_err()
+            && entries.try_send(LogEntry::Said(record)).is_err()
         {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    fn read(&self, entries: Receiver<Entry>) {
+    fn read(&self, entries: Receiver<LogEntry>) {
         for entry in entries {
             match entry {
-                Entry::Said(record) => {
+                LogEntry::Said(record) => {
                     tell(&record);
                     let dropped = self.dropped.swap(0, Ordering::Relaxed);
                     if dropped > 0 {
@@ -256,7 +256,7 @@ impl Queue {
                         });
                     }
                 }
-                Entry::Flush(done) => _ = done.send(()),
+                LogEntry::Flush(done) => _ = done.send(()),
             }
         }
     }
@@ -279,7 +279,7 @@ pub fn flush(limit: Duration) {
     pool::LOG.run(Box::new(move || {
         // Behind what waited to be said.
         match QUEUE.entries.get() {
-            Some(Some(entries)) => _ = entries.try_send(Entry::Flush(done)),
+            Some(Some(entries)) => _ = entries.try_send(LogEntry::Flush(done)),
             _ => _ = done.send(()),
         }
     }));

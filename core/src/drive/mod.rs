@@ -37,7 +37,7 @@ mod sessions;
 mod waiting;
 
 pub use crate::hosts::embedded_by;
-pub use crate::metrics::{Sample, Value};
+pub use crate::metrics::{MetricValue, Sample};
 pub use crate::process::{PerProcess, Process};
 pub use crate::recipes::declared::Declared;
 pub use crate::recipes::election::Terms;

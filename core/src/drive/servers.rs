@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::hosts;
-use crate::options::{ClientOptions, LeaseMode, Terms};
+use crate::options::{ClientOptions, LeaseMode, LeaseTerms};
 use crate::session::lease::Lease;
 use crate::session::wire::asked;
 use crate::tls::Tls;
@@ -26,7 +26,7 @@ pub fn ask_server(
 /// How long a pause of a server, the network or a process may be that never costs what is held, in a session with that
 /// timeout. `server_tick` is that of the options, or another one.
 pub fn bears(granted: Duration, lease: LeaseMode, server_tick: Option<Duration>) -> Duration {
-    Lease::tolerates(granted, Terms { mode: lease, server_tick })
+    Lease::tolerates(granted, LeaseTerms { mode: lease, server_tick })
 }
 
 /// The connect string that this one stands for, checked: without any it is that of the environment, and `embedded:` starts the

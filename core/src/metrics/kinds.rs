@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::Value;
+use super::MetricValue;
 use crate::error::LostReason;
 
 /// What all of them have: a value to be read.
 pub(super) trait Metric {
     type Seen;
     fn see(&self) -> Self::Seen;
-    fn value(seen: &Self::Seen) -> Value<'_>;
+    fn value(seen: &Self::Seen) -> MetricValue<'_>;
 }
 
 /// Only grows.
@@ -35,16 +35,16 @@ impl Metric for Count {
         self.0.load(Ordering::Relaxed)
     }
 
-    fn value(seen: &u64) -> Value<'_> {
-        Value::Counter(*seen)
+    fn value(seen: &u64) -> MetricValue<'_> {
+        MetricValue::Counter(*seen)
     }
 }
 
 /// Tells how things stand.
 #[derive(Default)]
-pub(crate) struct Level(AtomicU64);
+pub(crate) struct Gauge(AtomicU64);
 
-impl Level {
+impl Gauge {
     pub(crate) fn rise(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -58,15 +58,15 @@ impl Level {
     }
 }
 
-impl Metric for Level {
+impl Metric for Gauge {
     type Seen = u64;
 
     fn see(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    fn value(seen: &u64) -> Value<'_> {
-        Value::Gauge(*seen)
+    fn value(seen: &u64) -> MetricValue<'_> {
+        MetricValue::Gauge(*seen)
     }
 }
 
@@ -87,8 +87,8 @@ impl Metric for Most {
         self.0.load(Ordering::Relaxed)
     }
 
-    fn value(seen: &u64) -> Value<'_> {
-        Value::Gauge(*seen)
+    fn value(seen: &u64) -> MetricValue<'_> {
+        MetricValue::Gauge(*seen)
     }
 }
 
@@ -117,8 +117,8 @@ impl Metric for Least {
         (nanos != NONE_YET).then(|| Duration::from_nanos(nanos))
     }
 
-    fn value(seen: &Option<Duration>) -> Value<'_> {
-        Value::Time(*seen)
+    fn value(seen: &Option<Duration>) -> MetricValue<'_> {
+        MetricValue::Time(*seen)
     }
 }
 
@@ -156,8 +156,8 @@ impl Metric for Requests {
         REQUESTS.iter().zip(&self.0).map(|(kind, count)| (*kind, count.see())).collect()
     }
 
-    fn value(seen: &Self::Seen) -> Value<'_> {
-        Value::Counters("kind", seen)
+    fn value(seen: &Self::Seen) -> MetricValue<'_> {
+        MetricValue::Counters("kind", seen)
     }
 }
 
@@ -182,8 +182,8 @@ impl Metric for Losses {
         REASONS.iter().zip(&self.0).map(|(reason, count)| (reason.name(), count.see())).collect()
     }
 
-    fn value(seen: &Self::Seen) -> Value<'_> {
-        Value::Counters("reason", seen)
+    fn value(seen: &Self::Seen) -> MetricValue<'_> {
+        MetricValue::Counters("reason", seen)
     }
 }
 
@@ -237,8 +237,8 @@ impl Metric for Tally {
         Histogram { buckets: buckets.collect(), sum, count }
     }
 
-    fn value(seen: &Histogram) -> Value<'_> {
-        Value::Histogram(seen)
+    fn value(seen: &Histogram) -> MetricValue<'_> {
+        MetricValue::Histogram(seen)
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 pub use kinds::Histogram;
 pub(crate) use kinds::Request;
-use kinds::{Count, Least, Level, Losses, Metric, Most, Requests, Tally};
+use kinds::{Count, Gauge, Least, Losses, Metric, Most, Requests, Tally};
 
 /// The one table: what is counted, how, and as what it is read. The documentation is what Prometheus is told, too.
 macro_rules! metrics {
@@ -59,7 +59,7 @@ macro_rules! metrics {
             /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
             /// let metrics = client.metrics();
             /// let sessions = metrics.samples().into_iter().find(|sample| sample.name == "sessions").unwrap();
-            /// assert_eq!(sessions.value, zkrecipes::drive::Value::Counter(1));
+            /// assert_eq!(sessions.value, zkrecipes::drive::MetricValue::Counter(1));
             /// # Ok(()) });
             /// ```
             pub fn samples(&self) -> Vec<Sample<'_>> {
@@ -109,9 +109,9 @@ metrics! {
     /// How long each acquisition was held, until it was let go or lost.
     holds: Tally => Histogram,
     /// Acquires under way.
-    waiting: Level => u64,
+    waiting: Gauge => u64,
     /// What is held now.
-    holding: Level => u64,
+    holding: Gauge => u64,
     /// What was held and lost, by reason.
     losses: Losses => BTreeMap<&'static str, u64>,
     /// How often somebody asked for what was held.
@@ -119,7 +119,7 @@ metrics! {
     /// Nodes of others that were deleted by force.
     forced: Count => u64,
     /// How many were ahead when a line was looked at last.
-    queue_depth: Level => u64,
+    queue_depth: Gauge => u64,
     /// The most that were ever ahead.
     queue_depth_max: Most => u64,
     /// The least that was left of the lease when it was extended, while something was held.
@@ -136,13 +136,13 @@ pub struct Sample<'a> {
     pub name: &'static str,
     /// What it tells.
     pub help: &'static str,
-    pub value: Value<'a>,
+    pub value: MetricValue<'a>,
 }
 
 /// What a metric is, and its value.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Value<'a> {
+pub enum MetricValue<'a> {
     /// Only grows.
     Counter(u64),
     /// The same, for each value of the label that is named first.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::{Histogram, Metrics, Sample, Value};
+use super::{Histogram, MetricValue, Metrics, Sample};
 
 impl Metrics {
     /// The text that Prometheus reads, in which times are in seconds.
@@ -24,14 +24,16 @@ impl Metrics {
         let mut all = Vec::new();
         for Sample { name, value, .. } in self.samples() {
             match value {
-                Value::Counter(count) | Value::Gauge(count) => all.push((name.to_owned(), count as f64)),
-                Value::Counters(_, counts) => {
+                MetricValue::Counter(count) | MetricValue::Gauge(count) => {
+                    all.push((name.to_owned(), count as f64))
+                }
+                MetricValue::Counters(_, counts) => {
                     all.extend(
                         counts.iter().map(|(label, count)| (format!("{name}.{label}"), *count as f64)),
                     );
                 }
-                Value::Time(time) => all.push((format!("{name}_ms"), time.map_or(-1.0, millis))),
-                Value::Histogram(Histogram { count, sum, buckets }) => {
+                MetricValue::Time(time) => all.push((format!("{name}_ms"), time.map_or(-1.0, millis))),
+                MetricValue::Histogram(Histogram { count, sum, buckets }) => {
                     all.push((format!("{name}.count"), *count as f64));
                     all.push((format!("{name}.sum_ms"), millis(*sum)));
                     all.extend(
@@ -49,21 +51,21 @@ impl Metrics {
 impl Sample<'_> {
     fn write(&self, to: &mut String) -> std::fmt::Result {
         let (suffix, kind) = match self.value {
-            Value::Counter(_) | Value::Counters(..) => ("_total", "counter"),
-            Value::Gauge(_) => ("", "gauge"),
-            Value::Time(None) => return Ok(()),
-            Value::Time(_) => ("_seconds", "gauge"),
-            Value::Histogram(_) => ("_seconds", "histogram"),
+            MetricValue::Counter(_) | MetricValue::Counters(..) => ("_total", "counter"),
+            MetricValue::Gauge(_) => ("", "gauge"),
+            MetricValue::Time(None) => return Ok(()),
+            MetricValue::Time(_) => ("_seconds", "gauge"),
+            MetricValue::Histogram(_) => ("_seconds", "histogram"),
         };
         let name = format!("zkrecipes_{}{suffix}", self.name);
         writeln!(to, "# HELP {name} {}\n# TYPE {name} {kind}", self.help)?;
         match &self.value {
-            Value::Counter(count) | Value::Gauge(count) => writeln!(to, "{name} {count}"),
-            Value::Counters(label, counts) => counts
+            MetricValue::Counter(count) | MetricValue::Gauge(count) => writeln!(to, "{name} {count}"),
+            MetricValue::Counters(label, counts) => counts
                 .iter()
                 .try_for_each(|(value, count)| writeln!(to, "{name}{{{label}=\"{value}\"}} {count}")),
-            Value::Time(time) => writeln!(to, "{name} {}", time.unwrap_or_default().as_secs_f64()),
-            Value::Histogram(Histogram { count, sum, buckets }) => {
+            MetricValue::Time(time) => writeln!(to, "{name} {}", time.unwrap_or_default().as_secs_f64()),
+            MetricValue::Histogram(Histogram { count, sum, buckets }) => {
                 for (bound, count) in buckets {
                     writeln!(to, "{name}_bucket{{le=\"{}\"}} {count}", bound.as_secs_f64())?;
                 }

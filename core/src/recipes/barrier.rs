@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::contenders::{self, Contender};
-use super::waiting::{Found, Listeners, WaitProgress, telling};
+use super::waiting::{AwaitedContenders, Listeners, WaitProgress, telling};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log;
@@ -199,7 +199,7 @@ impl Barrier {
     }
 
     /// Who has put it up.
-    fn who(&self, mut call: Call) -> Later<Found> {
+    fn who(&self, mut call: Call) -> Later<AwaitedContenders> {
         let path = self.path.clone();
         Box::pin(async move {
             let read = call.ask(Barrier::WAIT, |server_session| server_session.get_data(&path)).await;

@@ -22,7 +22,7 @@ use crate::session::clock::Moment;
 use crate::session::open_parents;
 use crate::session::server_session::ServerSession;
 use crate::session::watching::standing::Standings;
-use crate::session::watching::{Data, Mark, Sight, Watching};
+use crate::session::watching::{Data, StateId, Watchable, Watching};
 use crate::session::wire::{CreateMode, Stat, WireError};
 
 impl Client {
@@ -159,7 +159,7 @@ impl Config {
         let watching = self.client.session().map(|session| {
             session.watch_node("watch", &self.path).current().standing(self.cache.standings.add())
         });
-        Feed::new(Following { watching, cache: self.cache.clone() })
+        Feed::new(FollowedConfig { watching, cache: self.cache.clone() })
     }
 
     /// What this handle has been told last, and how old that may be, by a feed of it or by `get`, without asking anybody. `None` before that.
@@ -195,7 +195,7 @@ struct Cache {
 
 struct LastTold {
     asked: Moment,
-    mark: Option<Mark>,
+    mark: Option<StateId>,
     value: Option<Versioned>,
 }
 
@@ -225,12 +225,12 @@ impl Cache {
     }
 }
 
-struct Following {
+struct FollowedConfig {
     watching: Result<Watching<Data>>,
     cache: Cache,
 }
 
-impl Source<Option<Versioned>> for Following {
+impl Source<Option<Versioned>> for FollowedConfig {
     async fn next(&mut self) -> Result<Option<Versioned>> {
         let watching = self.watching.as_mut().map_err(|error| error.clone())?;
         let Data(found) = watching.next().await?;

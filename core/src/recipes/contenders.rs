@@ -10,7 +10,7 @@ use crate::path;
 use crate::session::call::{Call, Failure};
 use crate::session::wire::{Stat, WireError};
 use crate::turn::REVOKE;
-use crate::turn::name::{Entry, Kind};
+use crate::turn::name::{ContenderName, Kind};
 
 /// Somebody who holds a path or waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +35,8 @@ pub struct Contender {
 }
 
 /// A contender's node as it was read.
-pub(crate) struct Seen {
-    pub(crate) entry: Entry,
+pub(crate) struct SeenContender {
+    pub(crate) entry: ContenderName,
     pub(crate) data: Vec<u8>,
     pub(crate) stat: Stat,
 }
@@ -50,7 +50,7 @@ pub(crate) async fn of_lock(call: &mut Call, path: &str) -> Result<Vec<Contender
 }
 
 /// The contenders of a lock's line, in order, with who of them holds.
-pub(crate) fn who_holds(queue: Vec<Seen>) -> Vec<Contender> {
+pub(crate) fn who_holds(queue: Vec<SeenContender>) -> Vec<Contender> {
     let first = queue.first().map(|seen| (seen.entry.sequence, seen.stat.ephemeral_owner));
     // Readers share: they hold as long as nobody ahead of them keeps them out. A writer's own reader has its number.
     let mut only_readers = true;
@@ -65,14 +65,14 @@ pub(crate) fn who_holds(queue: Vec<Seen>) -> Vec<Contender> {
 }
 
 /// Everybody who queues under `path` in the line of `kind`, in order.
-pub(crate) async fn queue(call: &mut Call, path: &str, kind: Kind) -> Result<Vec<Seen>> {
+pub(crate) async fn queue(call: &mut Call, path: &str, kind: Kind) -> Result<Vec<SeenContender>> {
     let mut queue = read(call, path, |name| in_line(name, kind)).await?;
     sort_line(&mut queue);
     Ok(queue)
 }
 
 /// In the order in which they get their turn.
-pub(crate) fn sort_line(queue: &mut [Seen]) {
+pub(crate) fn sort_line(queue: &mut [SeenContender]) {
     queue.sort_by(|a, b| match a.entry.precedes(&b.entry) {
         // Of a writer and its own reader the writer came first.
         _ if a.entry.sequence == b.entry.sequence => a.stat.czxid.cmp(&b.stat.czxid),
@@ -83,7 +83,7 @@ pub(crate) fn sort_line(queue: &mut [Seen]) {
 }
 
 /// The order of two in a line, as far as their names tell.
-pub(crate) fn sort_names(a: &Entry, b: &Entry) -> Ordering {
+pub(crate) fn sort_names(a: &ContenderName, b: &ContenderName) -> Ordering {
     match a.precedes(b) {
         Some(true) => Ordering::Less,
         Some(false) => Ordering::Greater,
@@ -101,35 +101,39 @@ pub(crate) async fn first(call: &mut Call, path: &str, kind: Kind) -> Result<Opt
     let Some(entry) = first else { return Ok(None) };
     let node = path::join(path, &entry.name);
     let seen = match call.ask(VERB, |server_session| server_session.get_data(&node)).await {
-        Ok((data, stat)) => Seen { entry, data, stat },
-        Err(Failure::Refused(WireError::NoAuth)) => Seen::unreadable(entry),
+        Ok((data, stat)) => SeenContender { entry, data, stat },
+        Err(Failure::Refused(WireError::NoAuth)) => SeenContender::unreadable(entry),
         Err(failure) => return Err(failure.about(VERB, &node)),
     };
     Ok(Some(seen.contender(true)))
 }
 
 /// One contender under `path`, if it can be read.
-pub(crate) async fn seen(call: &mut Call, path: &str, entry: Entry) -> Option<Seen> {
+pub(crate) async fn seen(call: &mut Call, path: &str, entry: ContenderName) -> Option<SeenContender> {
     let node = path::join(path, &entry.name);
     let (data, stat) = call.ask(VERB, |server_session| server_session.get_data(&node)).await.ok()?;
-    Some(Seen { entry, data, stat })
+    Some(SeenContender { entry, data, stat })
 }
 
 /// Every permit under `path`, the oldest first.
-pub(crate) async fn leases(call: &mut Call, path: &str) -> Result<Vec<Seen>> {
-    let mut leases = read(call, path, |name| Some(Entry::lease(name))).await?;
+pub(crate) async fn leases(call: &mut Call, path: &str) -> Result<Vec<SeenContender>> {
+    let mut leases = read(call, path, |name| Some(ContenderName::lease(name))).await?;
     leases.sort_by(|a, b| (a.stat.czxid, &a.entry.name).cmp(&(b.stat.czxid, &b.entry.name)));
     Ok(leases)
 }
 
 /// The children of `path` that take part, as they are now. As many reads in one flight as make sense.
-async fn read(call: &mut Call, path: &str, recognise: impl Fn(&str) -> Option<Entry>) -> Result<Vec<Seen>> {
+async fn read(
+    call: &mut Call,
+    path: &str,
+    recognise: impl Fn(&str) -> Option<ContenderName>,
+) -> Result<Vec<SeenContender>> {
     let names = match call.ask(VERB, |server_session| server_session.children(path)).await {
         Ok(names) => names,
         Err(Failure::Refused(WireError::NoNode)) => return Ok(Vec::new()),
         Err(failure) => return Err(failure.about(VERB, path)),
     };
-    let entries: Vec<Entry> = names.iter().filter_map(|name| recognise(name)).collect();
+    let entries: Vec<ContenderName> = names.iter().filter_map(|name| recognise(name)).collect();
     let mut seen = Vec::new();
     for batch in entries.chunks(READS_IN_FLIGHT) {
         let server_session = call.server_session(VERB).await?;
@@ -142,11 +146,13 @@ async fn read(call: &mut Call, path: &str, recognise: impl Fn(&str) -> Option<En
                 answer => answer.map_err(Failure::Refused),
             };
             match answer {
-                Ok((data, stat)) => seen.push(Seen { entry: entry.clone(), data, stat }),
+                Ok((data, stat)) => seen.push(SeenContender { entry: entry.clone(), data, stat }),
                 // Gone meanwhile.
                 Err(Failure::Refused(WireError::NoNode)) => {}
                 // Not ours to read; that it is there, and in which place, is known all the same.
-                Err(Failure::Refused(WireError::NoAuth)) => seen.push(Seen::unreadable(entry.clone())),
+                Err(Failure::Refused(WireError::NoAuth)) => {
+                    seen.push(SeenContender::unreadable(entry.clone()))
+                }
                 Err(failure) => return Err(failure.about(VERB, path)),
             }
         }
@@ -154,14 +160,14 @@ async fn read(call: &mut Call, path: &str, recognise: impl Fn(&str) -> Option<En
     Ok(seen)
 }
 
-impl Seen {
+impl SeenContender {
     /// A contender whose node we may not read. What only its czxid could tell is unknown: it counts as the last.
-    pub(crate) fn unreadable(entry: Entry) -> Seen {
-        Seen { entry, data: Vec::new(), stat: Stat { czxid: i64::MAX, ..Stat::default() } }
+    pub(crate) fn unreadable(entry: ContenderName) -> SeenContender {
+        SeenContender { entry, data: Vec::new(), stat: Stat { czxid: i64::MAX, ..Stat::default() } }
     }
 
     pub(crate) fn contender(self, holds: bool) -> Contender {
-        let Seen { entry, data, stat } = self;
+        let SeenContender { entry, data, stat } = self;
         Contender {
             node: entry.name,
             identity: String::from_utf8_lossy(&data).into_owned(),
@@ -202,8 +208,8 @@ pub(crate) fn queues_under(parent: &str, node: &str, kind: Kind) -> bool {
     is_child && in_line(path::name(node), kind).is_some()
 }
 
-pub(crate) fn in_line(name: &str, kind: Kind) -> Option<Entry> {
-    Entry::recognise(name).filter(|entry| entry.kind.lines_up_with(kind))
+pub(crate) fn in_line(name: &str, kind: Kind) -> Option<ContenderName> {
+    ContenderName::recognise(name).filter(|entry| entry.kind.lines_up_with(kind))
 }
 
 /// The error for a request to a node that is not one of the recipe's contenders.

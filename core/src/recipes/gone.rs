@@ -58,7 +58,9 @@ async fn look(
     if let Some(decision) = decision {
         match call.briefly(verb, decision).await? {
             Ok(_) => {}
-            Err(WireError::Part { error, .. }) if *error == WireError::NoNode => return Ok(Ok(Sight::Gone)),
+            Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {
+                return Ok(Ok(Sight::Gone));
+            }
             // Only what is there is not ours to look at.
             Err(WireError::Part { error, .. }) if *error == WireError::NoAuth => {}
             Err(error) => return Ok(Err(error)),

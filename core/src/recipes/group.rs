@@ -180,7 +180,7 @@ impl Group {
     pub fn watch(&self) -> Feed<GroupEvent> {
         let session = self.client.session();
         let tree = session.map(|session| Tree::new(&session, "watch", &self.path, Depth::Children));
-        Feed::new(Following {
+        Feed::new(FollowedGroup {
             tree,
             layout: self.layout,
             names: BTreeMap::new(),
@@ -264,24 +264,24 @@ fn no_data(path: &str) -> Error {
         .with_path(path)
 }
 
-struct Following {
+struct FollowedGroup {
     tree: Result<Tree>,
     layout: GroupLayout,
     /// By node, whose it is.
     names: BTreeMap<String, String>,
     /// By member.
-    told: Option<BTreeMap<String, Told>>,
+    told: Option<BTreeMap<String, ToldMember>>,
     due: VecDeque<GroupEvent>,
 }
 
 #[derive(Clone, Default)]
-struct Told {
+struct ToldMember {
     data: Vec<u8>,
     /// When each of the member's nodes was created. More than one have no data.
     nodes: BTreeMap<String, i64>,
 }
 
-impl Source<GroupEvent> for Following {
+impl Source<GroupEvent> for FollowedGroup {
     async fn next(&mut self) -> Result<GroupEvent> {
         let tree = self.tree.as_mut().map_err(|error| error.clone())?;
         loop {
@@ -331,7 +331,7 @@ impl Source<GroupEvent> for Following {
 }
 
 /// What is to be told of one member.
-fn difference(name: String, before: Option<Told>, now: Option<&Told>) -> Vec<GroupEvent> {
+fn difference(name: String, before: Option<ToldMember>, now: Option<&ToldMember>) -> Vec<GroupEvent> {
     let left = GroupEvent::Left { name: name.clone() };
     let (before, now) = match (before, now) {
         (None, None) => return vec![],

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tracing::Instrument;
 
-use super::contenders::{self, Contender, Seen};
+use super::contenders::{self, Contender, SeenContender};
 use super::gate::{Gate, Pass};
 use super::held::{Acquired, Held, Readers};
 use super::waiting::{Listeners, WaitProgress, Waiting};
@@ -51,7 +51,7 @@ pub(crate) trait Recipe: Send + Sync + 'static {
     }
 
     /// The first under `parent`, whose node was read, as a contender of this recipe.
-    fn seen(&self, _parent: &str, first: Seen) -> Contender {
+    fn seen(&self, _parent: &str, first: SeenContender) -> Contender {
         first.contender(true)
     }
 
@@ -108,10 +108,10 @@ pub(crate) enum Meanwhile {
 /// ```
 #[derive(Clone)]
 pub struct Handle {
-    inner: Arc<Inner>,
+    inner: Arc<HandleInner>,
 }
 
-struct Inner {
+struct HandleInner {
     client: Client,
     path: String,
     recipe: Arc<dyn Recipe>,
@@ -128,7 +128,7 @@ struct Inner {
 
 impl Handle {
     pub(crate) fn new(client: &Client, path: &str, meanwhile: Meanwhile, recipe: Arc<dyn Recipe>) -> Handle {
-        let inner = Inner {
+        let inner = HandleInner {
             client: client.clone(),
             path: path.to_owned(),
             recipe,
@@ -447,7 +447,7 @@ enum Taken {
     Nested(Held, Pass),
 }
 
-impl Inner {
+impl HandleInner {
     fn kept(&self) -> MutexGuard<'_, Vec<Held>> {
         lock(&self.kept)
     }

@@ -24,7 +24,7 @@ use crate::turn;
 use crate::turn::grant::Grant;
 use crate::turn::local_handoff;
 use crate::turn::name::Kind;
-use crate::turn::place::Queue;
+use crate::turn::place::TurnRequest;
 use crate::turn::uncontended::Uncontended;
 
 /// A lock on a path, shared with everybody who locks that path, in any language. Its verbs are those of every
@@ -107,8 +107,10 @@ impl Recipe for Mutex {
 
     fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
         Box::pin(async move {
-            let queue =
-                Queue { uncontended: Some(&self.uncontended), ..Queue::of(&session, &self.path, Kind::Lock) };
+            let queue = TurnRequest {
+                uncontended: Some(&self.uncontended),
+                ..TurnRequest::of(&session, &self.path, Kind::Lock)
+            };
             match self.local_handoff {
                 0 => turn::take(&queue, &mut call).await,
                 limit => local_handoff::take(limit, &queue, &mut call).await,

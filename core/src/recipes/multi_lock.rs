@@ -7,7 +7,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::contenders::{self, Contender, Seen};
+use super::contenders::{self, Contender, SeenContender};
 use super::handle::{Handle, Meanwhile, Recipe};
 use super::lock::Lock;
 use crate::client::Client;
@@ -20,7 +20,7 @@ use crate::session::wire::WireError;
 use crate::turn;
 use crate::turn::grant::Grant;
 use crate::turn::name::Kind;
-use crate::turn::place::Queue;
+use crate::turn::place::TurnRequest;
 
 /// Several locks of one client that are acquired and released together. Losing one loses all. Its verbs are those of every
 /// [`Handle`].
@@ -118,7 +118,7 @@ impl Recipe for All {
         })
     }
 
-    fn seen(&self, parent: &str, first: Seen) -> Contender {
+    fn seen(&self, parent: &str, first: SeenContender) -> Contender {
         let one = first.contender(true);
         Contender { node: path::join(parent, &one.node), ..one }
     }
@@ -134,7 +134,7 @@ async fn take_all(session: &Arc<Session>, call: &mut Call, paths: &[String]) -> 
     loop {
         let mut all: Option<Grant> = None;
         for path in paths {
-            let next = turn::take(&Queue::of(session, path, Kind::Lock), call).await?;
+            let next = turn::take(&TurnRequest::of(session, path, Kind::Lock), call).await?;
             all = match all {
                 None => Some(next),
                 Some(won) => won.join(next),

@@ -202,7 +202,7 @@ impl Names {
     pub fn watch(&self) -> Feed<BTreeMap<String, Vec<u8>>> {
         let session = self.client.session();
         let tree = session.map(|session| Tree::new(&session, "watch", &self.path, Depth::Children));
-        Feed::new(Following { tree })
+        Feed::new(FollowedNames { tree })
     }
 }
 
@@ -227,11 +227,11 @@ fn is_as_created(stat: &Stat) -> bool {
     stat.version == 0 && stat.ephemeral_owner == 0
 }
 
-struct Following {
+struct FollowedNames {
     tree: Result<Tree>,
 }
 
-impl Source<BTreeMap<String, Vec<u8>>> for Following {
+impl Source<BTreeMap<String, Vec<u8>>> for FollowedNames {
     async fn next(&mut self) -> Result<BTreeMap<String, Vec<u8>>> {
         let tree = self.tree.as_mut().map_err(|error| error.clone())?;
         let _touched: BTreeSet<String> = tree.next().await?;

@@ -24,7 +24,7 @@ use crate::turn;
 use crate::turn::grant::Grant;
 use crate::turn::hold::Hold;
 use crate::turn::name::{self, Kind};
-use crate::turn::place::{Node, Place, Queue};
+use crate::turn::place::{Node, Place, TurnRequest};
 use crate::turn::uncontended::Uncontended;
 
 /// A read/write lock on a path: [`read`](ReadWriteLock::read) and [`write`](ReadWriteLock::write) are each a [`Lock`], and
@@ -63,7 +63,7 @@ impl Client {
             Handle::new(self, path, Meanwhile::Waits, side)
         };
         let read = side(Kind::Read, None);
-        let write = side(Kind::Write, Some(Arc::new(Reading(read.clone()))));
+        let write = side(Kind::Write, Some(Arc::new(ReadersSide(read.clone()))));
         Ok(ReadWriteLock { read: Lock::side(read), write: Lock::side(write) })
     }
 }
@@ -90,7 +90,7 @@ struct Side {
     path: String,
     kind: Kind,
     /// The other one, for the writers' side.
-    readers: Option<Arc<Reading>>,
+    readers: Option<Arc<ReadersSide>>,
     uncontended: Arc<Uncontended>,
 }
 
@@ -101,8 +101,10 @@ impl Recipe for Side {
 
     fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
         Box::pin(async move {
-            let queue =
-                Queue { uncontended: Some(&self.uncontended), ..Queue::of(&session, &self.path, self.kind) };
+            let queue = TurnRequest {
+                uncontended: Some(&self.uncontended),
+                ..TurnRequest::of(&session, &self.path, self.kind)
+            };
             let taking = turn::take(&queue, &mut call);
             match &self.readers {
                 // Whoever reads through this very handle may be waiting here.
@@ -130,9 +132,9 @@ impl Recipe for Side {
 }
 
 /// The readers' side, for those who write.
-struct Reading(Handle);
+struct ReadersSide(Handle);
 
-impl Readers for Reading {
+impl Readers for ReadersSide {
     fn downgrade(self: Arc<Self>, writing: Held) -> Later<Result<Held>> {
         Box::pin(async move {
             let session = writing.client().session()?;

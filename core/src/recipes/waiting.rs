@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::contenders::{self, Contender, Seen};
+use super::contenders::{self, Contender, SeenContender};
 use super::handle::Recipe;
 use crate::error::{Error, ErrorKind};
 use crate::log;
@@ -20,7 +20,7 @@ use crate::session::delivery::{Live, Subscription};
 use crate::session::{Session, unless};
 use crate::turn::REVOKE;
 use crate::turn::hold::Hold;
-use crate::turn::name::Entry;
+use crate::turn::name::ContenderName;
 
 /// A wait is told of when it has lasted so long, and again each time as much has passed. Tests have less time.
 static LONG_MS: AtomicU64 = AtomicU64::new(60_000);
@@ -101,7 +101,7 @@ impl Listeners {
 }
 
 /// What a look finds out: how many are waited for, and who one of them is.
-pub(super) type Found = (Option<usize>, Option<Contender>);
+pub(super) type AwaitedContenders = (Option<usize>, Option<Contender>);
 
 /// A wait of which others are told while it goes on.
 struct Visible {
@@ -132,7 +132,7 @@ impl Visible {
         &self,
         path: &str,
         told: Vec<(Live, Callback)>,
-        look: impl Future<Output = Found> + Send + 'static,
+        look: impl Future<Output = AwaitedContenders> + Send + 'static,
         first: impl FnOnce(&str, Duration, Option<&Contender>) + Send + 'static,
     ) {
         // The answer to the last look is not there yet: it will tell.
@@ -171,7 +171,7 @@ pub(super) async fn telling<T>(
     session: &Arc<Session>,
     path: &str,
     listeners: &Listeners,
-    look: impl Fn(Call) -> Later<Found>,
+    look: impl Fn(Call) -> Later<AwaitedContenders>,
     wait: impl Future<Output = T>,
 ) -> T {
     let (visible, mut wait) = (Visible::begin(session), std::pin::pin!(wait));
@@ -191,7 +191,7 @@ pub(super) async fn telling<T>(
 }
 
 /// Nobody is waited for by name.
-pub(super) fn nobody(_: Call) -> Later<Found> {
+pub(super) fn nobody(_: Call) -> Later<AwaitedContenders> {
     Box::pin(async { (None, None) })
 }
 
@@ -323,7 +323,7 @@ async fn holder(
     contenders_ahead: &ContendersAhead,
 ) -> Option<Contender> {
     if let Some(ahead) = contenders_ahead.ahead().filter(|_| recipe.first_holds())
-        && let Some(first) = Entry::recognise(&ahead.first)
+        && let Some(first) = ContenderName::recognise(&ahead.first)
         && let Some(mut seen) = contenders::seen(&mut call, &ahead.parent, first).await
     {
         if seen.data == REVOKE {
@@ -344,8 +344,8 @@ async fn holder(
 fn known(recipe: &Arc<dyn Recipe>, ahead: &AheadAtLastLook) -> Option<Contender> {
     let (data, stat) = ahead.read()?;
     // What asks somebody to let go stands in the place of who that is.
-    let (entry, data) = (Entry::recognise(&ahead.first)?, (data != REVOKE).then(|| data.to_vec())?);
-    Some(recipe.seen(&ahead.parent, Seen { entry, data, stat: *stat }))
+    let (entry, data) = (ContenderName::recognise(&ahead.first)?, (data != REVOKE).then(|| data.to_vec())?);
+    Some(recipe.seen(&ahead.parent, SeenContender { entry, data, stat: *stat }))
 }
 
 impl Drop for Waiting {

@@ -18,9 +18,9 @@ use crate::session::call::{Call, refusal};
 use crate::session::server_session::shared_lists::SharedNames;
 use crate::session::watching::{Children, Watching};
 use crate::session::wire::{CreateMode, Watch, WireError};
-use crate::turn::name::{Entry, Kind};
+use crate::turn::name::{ContenderName, Kind};
 use crate::turn::order::Contenders;
-use crate::turn::place::{Listing, Place, Queue};
+use crate::turn::place::{Listing, Place, TurnRequest};
 
 /// How many are in the front. So one put among twelve who wait costs at most 13 lists, as `one_put_wakes_a_few_of_many`
 /// of the tests of queues counts.
@@ -81,7 +81,7 @@ impl WaitingLine {
         };
         let line = line.get_or_insert_with(|| session.watch_children(VERB, &place.parent));
         while let Ok(Children(Some((names, _)))) = line.next().await {
-            if names.iter().filter(|name| Entry::recognise(name).is_some()).count() > FRONT {
+            if names.iter().filter(|name| ContenderName::recognise(name).is_some()).count() > FRONT {
                 return;
             }
         }
@@ -116,11 +116,11 @@ impl PlaceInLine {
         call: &mut Call,
         verb: &'static str,
     ) -> Result<Option<PlaceInLine>> {
-        let line = Queue {
+        let line = TurnRequest {
             naming: Naming::Curator,
             mode: CreateMode::Container,
             verb,
-            ..Queue::of(session, path, Kind::Lock)
+            ..TurnRequest::of(session, path, Kind::Lock)
         };
         let (place, names) = match Place::enter(&line, call).await {
             Ok(entered) => entered,

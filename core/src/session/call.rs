@@ -28,7 +28,7 @@ use tokio::sync::watch;
 use super::call_order::{MayQueue, QueueingTurn};
 use super::clock::{Deadline, Later, Moment};
 use super::contenders_ahead::ContendersAhead;
-use super::server_session::{Connection, ServerSession};
+use super::server_session::{ConnectionId, ServerSession};
 use super::wire::{LinkState, WireError};
 use super::{GRACE, Session, State};
 use crate::error::{Error, ErrorKind, Result};
@@ -64,8 +64,8 @@ pub(crate) struct Call {
     queueing_turn: Option<QueueingTurn>,
     may_queue: Option<MayQueue>,
     /// Looks out for what ends the call, from its first wait on, and what that was.
-    ending: Option<Later<End>>,
-    ended: Option<End>,
+    ending: Option<Later<CallEnd>>,
+    ended: Option<CallEnd>,
     /// Rings when the budget is used up, or before that.
     bell: Option<Later<()>>,
     /// What came instead of an answer, since the call last had a look at its server session.
@@ -74,7 +74,7 @@ pub(crate) struct Call {
 
 /// What ends a call, whatever it waits for.
 #[derive(Copy, Clone)]
-enum End {
+enum CallEnd {
     Closed,
     Withdrawn,
     OutOfTime,
@@ -330,7 +330,7 @@ impl Call {
 
     /// A connection, within the budget. What leaves while there is none waits in the transport, and nobody tells what it
     /// means by the time it arrives.
-    pub(crate) async fn connection(&mut self, what: &str) -> Result<(Arc<ServerSession>, Connection)> {
+    pub(crate) async fn connection(&mut self, what: &str) -> Result<(Arc<ServerSession>, ConnectionId)> {
         loop {
             let server_session = self.server_session(what).await?;
             let link = server_session.link();
@@ -446,14 +446,14 @@ impl Call {
             }
         };
         Poll::Ready(match end {
-            End::Closed => Error::closed("client"),
-            End::Withdrawn => Error::cancelled(),
-            End::OutOfTime => Error::timeout_after(self.subject, self.limit),
+            CallEnd::Closed => Error::closed("client"),
+            CallEnd::Withdrawn => Error::cancelled(),
+            CallEnd::OutOfTime => Error::timeout_after(self.subject, self.limit),
         })
     }
 
     /// What will end it.
-    fn end(&self) -> Later<End> {
+    fn end(&self) -> Later<CallEnd> {
         let (session, deadline, outlasts) = (self.session.clone(), self.deadline, self.outlasts);
         let withdrawn = self.withdrawn.clone();
         Box::pin(async move {
@@ -473,9 +473,9 @@ impl Call {
             };
             tokio::select! {
                 biased;
-                () = closing => End::Closed,
-                () = cancelled => End::Withdrawn,
-                () = session.until_over(deadline) => End::OutOfTime,
+                () = closing => CallEnd::Closed,
+                () = cancelled => CallEnd::Withdrawn,
+                () = session.until_over(deadline) => CallEnd::OutOfTime,
             }
         })
     }

@@ -70,13 +70,13 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::clock::Moment;
-use crate::options::{LeaseMode, Terms};
+use crate::options::{LeaseMode, LeaseTerms};
 
 /// What is known about how long the server keeps one session.
 #[derive(Debug)]
 pub(crate) struct Lease {
     timeout: Duration,
-    terms: Terms,
+    terms: LeaseTerms,
     /// Requests that were answered through the leader, oldest first, thinned out.
     contacts: VecDeque<Contact>,
     certain_until: Moment,
@@ -97,7 +97,7 @@ struct Contact {
 
 impl Lease {
     /// A session that was asked for at `asked` and granted at `granted`.
-    pub(crate) fn new(timeout: Duration, terms: Terms, asked: Moment, granted: Moment) -> Lease {
+    pub(crate) fn new(timeout: Duration, terms: LeaseTerms, asked: Moment, granted: Moment) -> Lease {
         let mut lease = Lease {
             timeout,
             terms,
@@ -115,7 +115,7 @@ impl Lease {
 
     /// How long one pause may be, of the server, the network or this process, which never costs what is held: if answers
     /// take less than T/25, and the pause before ended T/2 ago.
-    pub(crate) fn tolerates(timeout: Duration, terms: Terms) -> Duration {
+    pub(crate) fn tolerates(timeout: Duration, terms: LeaseTerms) -> Duration {
         match terms.mode {
             LeaseMode::Relaxed => timeout * 2 / 5,
             LeaseMode::Strict if terms.is_quick(timeout) => timeout / 2,

@@ -9,7 +9,7 @@ use super::state::State;
 use super::wire::{FIRST_CONNECTION, LinkState};
 use super::{Session, opening, unless};
 use crate::error::LostReason;
-use crate::log::{self, End, Peer};
+use crate::log::{self, Peer, SessionEnd};
 use crate::mutex::lock;
 
 /// Far more than can end within the longest session timeout.
@@ -98,7 +98,8 @@ impl Session {
                 // The end that a close asked for is no loss.
                 LinkState::Ended | LinkState::Denied if self.is_closing() => return None,
                 state => {
-                    let end = if state == LinkState::Denied { End::Denied } else { End::Expired };
+                    let end =
+                        if state == LinkState::Denied { SessionEnd::Denied } else { SessionEnd::Expired };
                     if !is_lost {
                         self.count_loss(server_session, end, down_since);
                     }
@@ -117,7 +118,7 @@ impl Session {
                 () = server_session.link_changed(link) => {}
                 () = presumed_lost => {
                     is_lost = true;
-                    self.count_loss(server_session, End::OutOfTouch, down_since);
+                    self.count_loss(server_session, SessionEnd::OutOfTouch, down_since);
                     self.enter(State::Lost);
                     tokio::select! {
                         biased;
@@ -136,7 +137,7 @@ impl Session {
         self.enter(State::Suspended);
     }
 
-    fn count_loss(&self, server_session: &ServerSession, end: End, down_since: Option<Moment>) {
+    fn count_loss(&self, server_session: &ServerSession, end: SessionEnd, down_since: Option<Moment>) {
         self.counters.sessions_lost.one();
         let after = down_since.map(|since| self.clock.now().since(since));
         log::session_lost(server_session.session_id(), end, after);

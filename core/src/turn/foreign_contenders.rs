@@ -5,20 +5,20 @@
 //! but we can warn the people who run them.
 
 use super::order::Contenders;
-use super::place::{Place, Queue};
+use super::place::{Place, TurnRequest};
 use crate::options::Naming;
 use crate::session::server_session::shared_lists::SharedNames;
 
 /// Says once per path that somebody in the line goes by other names than ours.
-pub(super) fn warn(queue: &Queue<'_>, place: &Place, names: &SharedNames) {
+pub(super) fn warn(request: &TurnRequest<'_>, place: &Place, names: &SharedNames) {
     let Some(own) = place.node() else { return };
     let mut beside = Contenders::of(names).iter().filter(|other| other.kind.lines_up_with(own.entry.kind));
     let Some(foreign) = beside.find(|other| !waits_for(other.naming, own.entry.naming)) else { return };
-    if queue.session.is_first_time(queue.path) {
+    if request.session.is_first_time(request.path) {
         tracing::warn!(
             target: "zkrecipes",
             event = "other_naming",
-            path = queue.path,
+            path = request.path,
             node = foreign.name,
             "a contender that goes by {} names is in the line, and ours go by {} names: it may not wait for ours, so that both \
              hold at once; let everybody on the path use the same names (option naming)",

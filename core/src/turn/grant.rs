@@ -12,7 +12,7 @@ use crate::session::server_session::{Interest, ServerSession};
 use crate::session::wire::{Watch, WireError, Write};
 
 /// What tells of a node of ours.
-pub(crate) enum Own {
+pub(crate) enum OwnNodeWatch {
     /// The watch that waiting armed.
     Armed(Watch),
     /// The one that told the holder before.
@@ -27,7 +27,7 @@ pub(crate) struct Grant {
     /// One for each node: the heartbeat asks for them.
     pub(crate) interests: Vec<Interest>,
     /// What watches the nodes: one for each, or it counts for nothing.
-    pub(crate) own: Vec<Own>,
+    pub(crate) own: Vec<OwnNodeWatch>,
     /// Whether somebody has asked for it back already.
     pub(crate) is_revoked: bool,
     /// If the turn may be passed on in memory.
@@ -135,7 +135,7 @@ impl Grant {
 
     /// As far as has been heard.
     pub(crate) fn stands(&self) -> bool {
-        !self.own.iter().any(|own| matches!(own, Own::Followed(follower) if follower.has_ended()))
+        !self.own.iter().any(|own| matches!(own, OwnNodeWatch::Followed(follower) if follower.has_ended()))
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::Client;
     use crate::runtime::tests::dropped_in_a_child;
-    use crate::turn::name::Entry;
+    use crate::turn::name::ContenderName;
 
     /// The worst moment for a fork: another thread has the locks, and in the child they are never unlocked.
     #[test]
@@ -167,7 +167,7 @@ mod tests {
         let client = Client::connect("embedded:", Default::default());
         let client = crate::drive::wait(client, None, None).expect("a server in this process");
         let server_session = client.session().expect("open").server_session();
-        let entry = Entry::recognise("x-lock-0000000001").expect("a contender");
+        let entry = ContenderName::recognise("x-lock-0000000001").expect("a contender");
         let node = Node::of("/locks/none/x-lock-0000000001".to_owned(), entry, 1);
         let interest = |node: &str| server_session.interest(&format!("/locks/none/{node}"));
         let grant = Grant::of(server_session.clone(), vec![node], vec![interest("one")]);

@@ -17,7 +17,7 @@ use futures_util::FutureExt;
 use tokio::sync::OwnedMutexGuard;
 
 use super::grant::Grant;
-use super::place::Queue;
+use super::place::TurnRequest;
 use crate::error::{Error, Result};
 use crate::mutex::lock;
 use crate::process::Process;
@@ -105,8 +105,8 @@ impl HandoffGuard {
 }
 
 /// Takes the turn over from another owner of this client, at most `limit` times in a row, or queues for it.
-pub(crate) async fn take(limit: u32, queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
-    let handoff = queue.session.extensions.of::<LocalHandoffs>().of(queue.path);
+pub(crate) async fn take(limit: u32, request: &TurnRequest<'_>, call: &mut Call) -> Result<Grant> {
+    let handoff = request.session.extensions.of::<LocalHandoffs>().of(request.path);
     let waiting = LocalWaiter::of(&handoff);
     call.until_those_before_have_queued().await?;
     let lock = match call.is_single_attempt() {
@@ -133,7 +133,7 @@ pub(crate) async fn take(limit: u32, queue: &Queue<'_>, call: &mut Call) -> Resu
         // Had often enough, or not certain any more: others first. The deletion leaves before our create.
         spent => {
             drop(spent);
-            (super::take(queue, call).await?, 0)
+            (super::take(request, call).await?, 0)
         }
     };
     grant.handoff = Some(HandoffGuard { handoff, lock, passes });

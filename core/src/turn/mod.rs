@@ -27,27 +27,27 @@ pub(crate) mod order;
 pub(crate) mod place;
 pub(crate) mod uncontended;
 
-use grant::{Grant, Own};
-use name::{Entry, Kind};
+use grant::{Grant, OwnNodeWatch};
+use name::{ContenderName, Kind};
 use order::Contenders;
-use place::{Listing, Node, Place, Queue};
+use place::{Listing, Node, Place, TurnRequest};
 
 /// What somebody writes into a contender's node to ask it to let go; Curator's word.
 pub(crate) const REVOKE: &[u8] = b"__REVOKE__";
 
 /// Queues and waits until the turn is ours. Whatever ends this early leaves nothing behind.
-pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
+pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<Grant> {
     loop {
         // In a box that goes before the wait begins: there may be thousands who wait.
-        let (place, names) = Box::pin(Place::enter(queue, call)).await?;
-        foreign_contenders::warn(queue, &place, &names);
+        let (place, names) = Box::pin(Place::enter(request, call)).await?;
+        foreign_contenders::warn(request, &place, &names);
         // From here on a broken connection delays us, and only our own deadline ends the wait.
         call.insist();
-        let mut wait = Wait::new(&place, queue.kind);
-        match wait.run(queue, call, names).await {
-            Ok(Outcome::Ours { interest }) => {
+        let mut wait = Wait::new(&place, request.kind);
+        match wait.run(request, call, names).await {
+            Ok(WaitOutcome::Ours { interest }) => {
                 if wait.has_waited {
-                    queue.session.counters.hand_offs.one();
+                    request.session.counters.hand_offs.one();
                 }
                 let (own, is_revoked) = (wait.own.take(), wait.is_revoked);
                 let server_session = place.server_session.clone();
@@ -56,26 +56,26 @@ pub(crate) async fn take(queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
                 }
                 if let Some(node) = place.forget() {
                     let mut grant = Grant::of(server_session, vec![node], vec![interest]);
-                    grant.own.extend(own.map(|armed| Own::Armed(armed.watch)));
+                    grant.own.extend(own.map(|armed| OwnNodeWatch::Armed(armed.watch)));
                     grant.is_revoked = is_revoked;
-                    let is_more = queue.data != queue.session.identity().as_bytes();
-                    grant.says = is_more.then(|| queue.data.into());
-                    grant.uncontended = queue.uncontended.cloned();
+                    let is_more = request.data != request.session.identity().as_bytes();
+                    grant.says = is_more.then(|| request.data.into());
+                    grant.uncontended = request.uncontended.cloned();
                     return Ok(grant);
                 }
             }
             // The session ended, or somebody deleted our node: to the end of the queue.
-            Ok(Outcome::Gone) => drop(place.forget()),
+            Ok(WaitOutcome::Gone) => drop(place.forget()),
             Err(error) => {
                 drop(wait);
-                queue.session.within_grace(place.withdraw()).await;
-                return Err(error.with_path(queue.path));
+                request.session.within_grace(place.withdraw()).await;
+                return Err(error.with_path(request.path));
             }
         }
     }
 }
 
-enum Outcome {
+enum WaitOutcome {
     Ours { interest: Interest },
     Gone,
 }
@@ -87,7 +87,7 @@ struct Ahead {
     /// The name of the first one.
     first: Option<String>,
     /// The two that are closest to us, the closest last. Only they matter to who waits.
-    nearest: Vec<Entry>,
+    nearest: Vec<ContenderName>,
 }
 
 /// A watch, and the connection on which it was armed.
@@ -149,37 +149,42 @@ impl<'a> Wait<'a> {
         }
     }
 
-    async fn run(&mut self, queue: &Queue<'_>, call: &mut Call, names: SharedNames) -> Result<Outcome> {
-        let Some(node) = self.place.node() else { return Ok(Outcome::Gone) };
+    async fn run(
+        &mut self,
+        request: &TurnRequest<'_>,
+        call: &mut Call,
+        names: SharedNames,
+    ) -> Result<WaitOutcome> {
+        let Some(node) = self.place.node() else { return Ok(WaitOutcome::Gone) };
         let server_session = &self.place.server_session;
         // Until it is looked at. Each of a thousand waiters would else keep a thousand names.
         let mut names = Some(names);
         let (mut ahead, mut interest) = (Ahead::default(), None);
         'look: loop {
             if let Some(listed) = &names {
-                let Some(found) = ahead_of(self.place, call, queue.verb, node, listed).await? else {
-                    match self.place.list(call, queue.verb).await? {
+                let Some(found) = ahead_of(self.place, call, request.verb, node, listed).await? else {
+                    match self.place.list(call, request.verb).await? {
                         Listing::Names(listed) => names = Some(listed),
-                        Listing::Gone => return Ok(Outcome::Gone),
+                        Listing::Gone => return Ok(WaitOutcome::Gone),
                     }
                     continue;
                 };
                 ahead = found;
                 // Past the end of the range it is looked at again: that tells which of those ahead have gone.
                 names.take_if(|_| !node.entry.is_late());
-                self.tell(queue, call, &ahead);
+                self.tell(request, call, &ahead);
                 interest = (ahead.count <= 1).then(|| server_session.interest(&node.path));
             }
             if ahead.count == 0 {
                 if let Some(interest) = interest.take_if(|_| server_session.is_firm() && self.own_stands()) {
-                    return Ok(Outcome::Ours { interest });
+                    return Ok(WaitOutcome::Ours { interest });
                 }
                 // First in line, but the session is in doubt, or our node is: once it is certain again, look again,
                 // for somebody may have deleted our node meanwhile.
-                Box::pin(call.until(queue.verb, server_session.until_firm_or_soon())).await?;
-                match self.place.list(call, queue.verb).await? {
+                Box::pin(call.until(request.verb, server_session.until_firm_or_soon())).await?;
+                match self.place.list(call, request.verb).await? {
                     Listing::Names(listed) => names = Some(listed),
-                    Listing::Gone => return Ok(Outcome::Gone),
+                    Listing::Gone => return Ok(WaitOutcome::Gone),
                 }
                 continue;
             }
@@ -188,40 +193,40 @@ impl<'a> Wait<'a> {
             }
             let link = server_session.link();
             let is_armed = loop {
-                match Box::pin(self.arm(call, queue.verb, node, &ahead.nearest)).await? {
+                match Box::pin(self.arm(call, request.verb, node, &ahead.nearest)).await? {
                     Arming::Armed => break true,
                     Arming::Stale => break false,
-                    _ if server_session.has_ended() => return Ok(Outcome::Gone),
+                    _ if server_session.has_ended() => return Ok(WaitOutcome::Gone),
                     // What was armed stays armed over a reconnection; only what got no answer is asked for again.
-                    Arming::Unanswered => call.retry_after_loss(queue.verb).await?,
+                    Arming::Unanswered => call.retry_after_loss(request.verb).await?,
                 }
             };
             if is_armed {
                 self.has_waited = true;
                 match self.news(call, link).await? {
-                    Wake::Own(Event::Deleted | Event::SessionEnded) => return Ok(Outcome::Gone),
+                    Wake::Own(Event::Deleted | Event::SessionEnded) => return Ok(WaitOutcome::Gone),
                     Wake::Own(_) => continue 'look,
                     Wake::Closest(Event::DataChanged) => continue 'look,
                     Wake::Closest(Event::Deleted) if ahead.count == 1 && self.is_ours_without_a_read() => {
                         if let Some(interest) = interest.take() {
-                            return Ok(Outcome::Ours { interest });
+                            return Ok(WaitOutcome::Ours { interest });
                         }
                     }
                     Wake::Closest(_) => self.closest = None,
-                    Wake::Connection if server_session.has_ended() => return Ok(Outcome::Gone),
+                    Wake::Connection if server_session.has_ended() => return Ok(WaitOutcome::Gone),
                     Wake::Second | Wake::Siblings | Wake::Connection => {}
                 }
             }
-            match self.place.list(call, queue.verb).await? {
+            match self.place.list(call, request.verb).await? {
                 Listing::Names(listed) => names = Some(listed),
-                Listing::Gone => return Ok(Outcome::Gone),
+                Listing::Gone => return Ok(WaitOutcome::Gone),
             }
         }
     }
 
     /// Says who is first and how many are ahead, for those who ask how the wait stands.
-    fn tell(&self, queue: &Queue<'_>, call: &Call, ahead: &Ahead) {
-        queue.session.counters.queue(ahead.count);
+    fn tell(&self, request: &TurnRequest<'_>, call: &Call, ahead: &Ahead) {
+        request.session.counters.queue(ahead.count);
         let Some(contenders_ahead) = call.contenders_ahead() else { return };
         match &ahead.first {
             // The first writer ahead of a reader may wait itself.
@@ -259,7 +264,13 @@ impl<'a> Wait<'a> {
     }
 
     /// Watches the closest, the second closest and our own node, in one flight, as far as that is not done yet.
-    async fn arm(&mut self, call: &mut Call, verb: &str, node: &Node, ahead: &[Entry]) -> Result<Arming> {
+    async fn arm(
+        &mut self,
+        call: &mut Call,
+        verb: &str,
+        node: &Node,
+        ahead: &[ContenderName],
+    ) -> Result<Arming> {
         let server_session = self.place.server_session.clone();
         let closest = &ahead[ahead.len() - 1].name;
         let second = ahead.len().checked_sub(2).map(|at| &ahead[at].name);
@@ -412,8 +423,8 @@ async fn late_ahead_of(
     call: &mut Call,
     verb: &str,
     node: &Node,
-    late: Vec<Entry>,
-) -> Result<Option<Vec<Entry>>> {
+    late: Vec<ContenderName>,
+) -> Result<Option<Vec<ContenderName>>> {
     let server_session = &place.server_session;
     let flights: Vec<_> =
         late.iter().map(|entry| server_session.exists(&path::join(&place.parent, &entry.name))).collect();

@@ -65,7 +65,7 @@ pub(crate) fn fresh(naming: Naming, kind: Kind) -> (String, String) {
 
 /// A node that takes part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct ContenderName {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) sequence: i32,
@@ -73,16 +73,16 @@ pub(crate) struct Entry {
     pub(crate) naming: Naming,
 }
 
-impl Entry {
+impl ContenderName {
     /// `None` for a node that is no contender of any recipe we know.
-    pub(crate) fn recognise(name: &str) -> Option<Entry> {
+    pub(crate) fn recognise(name: &str) -> Option<ContenderName> {
         let (kind, sequence, naming) = parse(name)?;
-        Some(Entry { name: name.to_owned(), kind, sequence, naming })
+        Some(ContenderName { name: name.to_owned(), kind, sequence, naming })
     }
 
     /// A permit of ours. Leases have no order, so the number does not matter, nor whose name it is.
-    pub(crate) fn lease(name: &str) -> Entry {
-        Entry { name: name.to_owned(), kind: Kind::Lease, sequence: 0, naming: Naming::Curator }
+    pub(crate) fn lease(name: &str) -> ContenderName {
+        ContenderName { name: name.to_owned(), kind: Kind::Lease, sequence: 0, naming: Naming::Curator }
     }
 }
 
@@ -119,8 +119,8 @@ fn sequence(suffix: &str) -> Option<i32> {
 mod tests {
     use super::*;
 
-    fn entry(name: &str) -> Entry {
-        Entry::recognise(name).unwrap_or_else(|| panic!("{name} is a contender"))
+    fn entry(name: &str) -> ContenderName {
+        ContenderName::recognise(name).unwrap_or_else(|| panic!("{name} is a contender"))
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
             "x-5-abc",
             "lease-0000000001",
         ] {
-            assert_eq!(Entry::recognise(name), None, "{name}");
+            assert_eq!(ContenderName::recognise(name), None, "{name}");
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::name::{Entry, Kind};
+use super::name::{ContenderName, Kind};
 use crate::session::server_session::shared_lists::Listed;
 
 impl Kind {
@@ -29,7 +29,7 @@ impl Kind {
     }
 }
 
-impl Entry {
+impl ContenderName {
     /// At the end of the range the server's counter stops, and pipelined creates may pass it into the negatives: those
     /// numbers say nothing about the order, which is then by czxid alone, behind all others.
     pub(crate) fn is_late(&self) -> bool {
@@ -37,7 +37,7 @@ impl Entry {
     }
 
     /// Whether this comes before `other`; `None` when only their czxids can tell.
-    pub(crate) fn precedes(&self, other: &Entry) -> Option<bool> {
+    pub(crate) fn precedes(&self, other: &ContenderName) -> Option<bool> {
         match (self.is_late(), other.is_late()) {
             (true, true) => None,
             (late, false) if late => Some(false),
@@ -51,19 +51,19 @@ impl Entry {
 #[derive(Default)]
 pub(crate) struct Contenders {
     /// Locks, readers and writers, in order.
-    locks: Vec<Entry>,
+    locks: Vec<ContenderName>,
     /// Candidates, in order.
-    latches: Vec<Entry>,
+    latches: Vec<ContenderName>,
     /// Those past the end of the range, of which the list does not tell the order.
-    late: Vec<Entry>,
+    late: Vec<ContenderName>,
 }
 
 /// Those before one of the contenders for whom it waits, as far as the list tells.
 pub(crate) struct Before<'a> {
-    earlier: &'a [Entry],
+    earlier: &'a [ContenderName],
     /// Of those with its own number: a writer and the reader that it became have the same one.
-    same: &'a [Entry],
-    own: &'a Entry,
+    same: &'a [ContenderName],
+    own: &'a ContenderName,
 }
 
 impl Contenders {
@@ -75,7 +75,7 @@ impl Contenders {
         #[cfg(test)]
         tests::READ.with(|read| read.set(read.get() + 1));
         let mut all = Contenders::default();
-        for entry in names.iter().filter_map(|name| Entry::recognise(name)) {
+        for entry in names.iter().filter_map(|name| ContenderName::recognise(name)) {
             let line = match entry.kind {
                 _ if entry.is_late() => &mut all.late,
                 Kind::Latch => &mut all.latches,
@@ -89,7 +89,7 @@ impl Contenders {
         all
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &ContenderName> {
         self.locks.iter().chain(&self.latches).chain(&self.late)
     }
 
@@ -97,7 +97,7 @@ impl Contenders {
         self.locks.len() + self.latches.len() + self.late.len()
     }
 
-    pub(crate) fn has(&self, entry: &Entry) -> bool {
+    pub(crate) fn has(&self, entry: &ContenderName) -> bool {
         if entry.is_late() {
             return self.late.iter().any(|late| late.name == entry.name);
         }
@@ -105,7 +105,7 @@ impl Contenders {
         line.binary_search_by(|other| in_order(other, entry)).is_ok()
     }
 
-    pub(crate) fn before<'a>(&'a self, own: &'a Entry) -> Before<'a> {
+    pub(crate) fn before<'a>(&'a self, own: &'a ContenderName) -> Before<'a> {
         let line = self.line(own.kind);
         if own.is_late() {
             return Before { earlier: line, same: &[], own };
@@ -116,12 +116,12 @@ impl Contenders {
     }
 
     /// Those past the end of the range for whom `own` may have to wait.
-    pub(crate) fn late_beside(&self, own: &Entry) -> Vec<Entry> {
-        let is_other = |late: &&Entry| late.name != own.name && late.kind.excludes(own.kind);
+    pub(crate) fn late_beside(&self, own: &ContenderName) -> Vec<ContenderName> {
+        let is_other = |late: &&ContenderName| late.name != own.name && late.kind.excludes(own.kind);
         self.late.iter().filter(|_| own.is_late()).filter(is_other).cloned().collect()
     }
 
-    fn line(&self, kind: Kind) -> &[Entry] {
+    fn line(&self, kind: Kind) -> &[ContenderName] {
         if kind == Kind::Latch { &self.latches } else { &self.locks }
     }
 }
@@ -139,16 +139,17 @@ impl Before<'_> {
     }
 
     /// The closest last.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &ContenderName> {
         let same = self.same.iter().filter(|other| other.precedes(self.own) == Some(true));
         self.earlier.iter().chain(same).filter(|other| other.kind.excludes(self.own.kind))
     }
 }
 
 /// A writer and its own reader have one number, and the writer goes first.
-fn in_order(a: &Entry, b: &Entry) -> Ordering {
+fn in_order(a: &ContenderName, b: &ContenderName) -> Ordering {
     // As one number, and names only where those are the same: a list of five thousand is sorted whenever one lets go.
-    let place_of = |entry: &Entry| (i64::from(entry.sequence) << 1) | i64::from(entry.kind == Kind::Read);
+    let place_of =
+        |entry: &ContenderName| (i64::from(entry.sequence) << 1) | i64::from(entry.kind == Kind::Read);
     place_of(a).cmp(&place_of(b)).then_with(|| a.name.cmp(&b.name))
 }
 
@@ -179,8 +180,8 @@ mod tests {
         assert!((1..=lists).contains(&read), "{read} of {lists} lists");
     }
 
-    fn entry(name: &str) -> Entry {
-        Entry::recognise(name).expect("a contender")
+    fn entry(name: &str) -> ContenderName {
+        ContenderName::recognise(name).expect("a contender")
     }
 
     #[test]

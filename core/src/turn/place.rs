@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::deletable;
-use super::name::{self, Entry, Kind};
+use super::name::{self, ContenderName, Kind};
 use super::order::Contenders;
 use super::uncontended::{Beside, Uncontended};
 use crate::error::Result;
@@ -22,7 +22,7 @@ use crate::session::server_session::shared_lists::{Listed, SharedNames};
 use crate::session::wire::{CreateMode, WireError};
 
 /// Where and as whom to queue.
-pub(crate) struct Queue<'a> {
+pub(crate) struct TurnRequest<'a> {
     pub(crate) session: &'a Arc<Session>,
     pub(crate) path: &'a str,
     pub(crate) kind: Kind,
@@ -40,12 +40,12 @@ pub(crate) struct Queue<'a> {
     pub(crate) verb: &'static str,
 }
 
-impl<'a> Queue<'a> {
+impl<'a> TurnRequest<'a> {
     /// As the client goes by name, and saying who it is.
-    pub(crate) fn of(session: &'a Arc<Session>, path: &'a str, kind: Kind) -> Queue<'a> {
+    pub(crate) fn of(session: &'a Arc<Session>, path: &'a str, kind: Kind) -> TurnRequest<'a> {
         let (naming, data) = (session.options().naming, session.identity().as_bytes());
         let (mode, first, uncontended, verb) = (session.parents(), None, None, "acquire");
-        Queue { session, path, kind, naming, data, mode, first, uncontended, verb }
+        TurnRequest { session, path, kind, naming, data, mode, first, uncontended, verb }
     }
 }
 
@@ -66,14 +66,14 @@ pub(crate) struct Place {
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) path: String,
-    pub(crate) entry: Entry,
+    pub(crate) entry: ContenderName,
     pub(crate) czxid: i64,
     /// The fencing token that it goes on with, for a node that took another's place.
     pub(crate) inherited: Option<i64>,
 }
 
 impl Node {
-    pub(crate) fn of(path: String, entry: Entry, czxid: i64) -> Node {
+    pub(crate) fn of(path: String, entry: ContenderName, czxid: i64) -> Node {
         Node { path, entry, czxid, inherited: None }
     }
 
@@ -90,14 +90,14 @@ pub(crate) enum Listing {
 
 impl Place {
     /// Creates our node, within the retry budget, and lists its siblings.
-    pub(crate) async fn enter(queue: &Queue<'_>, call: &mut Call) -> Result<(Place, SharedNames)> {
-        let Queue { session, path, kind, naming, data, verb, .. } = *queue;
+    pub(crate) async fn enter(request: &TurnRequest<'_>, call: &mut Call) -> Result<(Place, SharedNames)> {
+        let TurnRequest { session, path, kind, naming, data, verb, .. } = *request;
         let mut tried: Option<Place> = None;
         call.until_those_before_have_queued().await?;
         loop {
             let server_session = call.server_session(verb).await.map_err(|error| error.with_path(path))?;
             if !deletable::check(session, &server_session, call, verb, path).await? {
-                Box::pin(make_path(queue, &server_session, call)).await?;
+                Box::pin(make_path(request, &server_session, call)).await?;
                 continue;
             }
             // In the same session it keeps its name, so that a node of an attempt that was given up is known when it shows.
@@ -109,7 +109,7 @@ impl Place {
                 }
             };
             let was_in_doubt = std::mem::replace(&mut place.is_in_doubt, true);
-            let beside = match queue.uncontended {
+            let beside = match request.uncontended {
                 Some(uncontended) if !was_in_doubt => uncontended.beside(&server_session, path),
                 _ => Beside::List(None),
             };
@@ -141,12 +141,12 @@ impl Place {
                     }
                     tried = Some(place);
                     server_session.forget_deletions_below(path);
-                    Box::pin(make_path(queue, &server_session, call)).await?;
+                    Box::pin(make_path(request, &server_session, call)).await?;
                     continue;
                 }
             }
             let listed = match list {
-                None => place.names_unlisted(queue, &beside),
+                None => place.names_unlisted(request, &beside),
                 Some(list) => match call.briefly(verb, list).await? {
                     Ok(names) => Some(names).filter(|names| place.is_among(names)),
                     Err(error) if error.is_unanswered() || error == WireError::NoNode => None,
@@ -164,7 +164,7 @@ impl Place {
             if was_in_doubt && !Box::pin(place.adopt(&names, call, verb)).await? {
                 continue;
             }
-            if let (Some(uncontended), Some(node)) = (queue.uncontended, &place.node) {
+            if let (Some(uncontended), Some(node)) = (request.uncontended, &place.node) {
                 uncontended.remember(session, &server_session, node, beside);
             }
             return Ok((place, names));
@@ -172,9 +172,9 @@ impl Place {
     }
 
     /// Our own name, if it is our turn whatever a list would tell.
-    fn names_unlisted(&self, queue: &Queue<'_>, beside: &Beside) -> Option<SharedNames> {
+    fn names_unlisted(&self, request: &TurnRequest<'_>, beside: &Beside) -> Option<SharedNames> {
         let node = self.node.as_ref()?;
-        let has_turn = queue.uncontended?.has_turn(&self.server_session, node, beside);
+        let has_turn = request.uncontended?.has_turn(&self.server_session, node, beside);
         has_turn.then(|| SharedNames::new(Listed::new(vec![node.entry.name.clone()])))
     }
 
@@ -211,7 +211,7 @@ impl Place {
 
     fn found(&mut self, path: String, czxid: i64) {
         // Our own names are always recognised.
-        self.node = Entry::recognise(path::name(&path)).map(|entry| Node::of(path, entry, czxid));
+        self.node = ContenderName::recognise(path::name(&path)).map(|entry| Node::of(path, entry, czxid));
     }
 
     fn is_among(&self, names: &SharedNames) -> bool {
@@ -250,7 +250,7 @@ impl Place {
         let mut nodes: Vec<Node> = names
             .iter()
             .filter(|name| name.contains(&self.guid))
-            .filter_map(|name| Entry::recognise(name))
+            .filter_map(|name| ContenderName::recognise(name))
             .map(|entry| Node::of(path::join(&self.parent, &entry.name), entry, -1))
             .collect();
         nodes.sort_by_key(|node| (node.entry.is_late(), node.entry.sequence));
@@ -329,8 +329,12 @@ impl Place {
 }
 
 /// Creates the path, whose nodes go away with what is below them, or did not exist yet.
-async fn make_path(queue: &Queue<'_>, server_session: &Arc<ServerSession>, call: &mut Call) -> Result<()> {
-    let Queue { session, path, mode, first, verb, .. } = *queue;
+async fn make_path(
+    request: &TurnRequest<'_>,
+    server_session: &Arc<ServerSession>,
+    call: &mut Call,
+) -> Result<()> {
+    let TurnRequest { session, path, mode, first, verb, .. } = *request;
     for path in first.into_iter().chain([path]) {
         match call.briefly(verb, session.ensure(server_session, path, mode)).await? {
             Ok(()) => {}

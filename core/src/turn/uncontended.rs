@@ -76,17 +76,17 @@ pub(super) enum Beside {
     /// Nothing: who gets this number has the turn.
     Nothing(i32),
     /// A list, and ahead of the create a watch of the path if that is worth it by now.
-    List(Option<Watching>),
+    List(Option<PathWatch>),
 }
 
 /// A watch of the path, on its way.
-pub(super) struct Watching {
+pub(super) struct PathWatch {
     flight: Flight<(Option<Stat>, Watch)>,
     generation: u64,
     room: Arc<()>,
 }
 
-impl Watching {
+impl PathWatch {
     /// It left ahead of a create that has been answered, so its own answer is there.
     fn arrived(self) -> Option<Parent> {
         let (_, watch) = self.flight.now_or_never()?.ok()?;
@@ -128,7 +128,7 @@ impl Uncontended {
             return Beside::List(None);
         }
         let (generation, flight) = (server_session.link().generation, server_session.watch_exists(path));
-        Beside::List(Some(Watching { flight, generation, room }))
+        Beside::List(Some(PathWatch { flight, generation, room }))
     }
 
     /// Whether `node` has the turn, without a list.

@@ -22,7 +22,7 @@ use crate::session::{Session, unless};
 use crate::turn;
 use crate::turn::grant::Grant;
 use crate::turn::name::Kind;
-use crate::turn::place::Queue;
+use crate::turn::place::TurnRequest;
 
 /// What a conflict counts, where a change that is made takes off one; and from where on we queue. So the second conflict in
 /// three changes leads to a turn: one costs less than a turn, and two cost more.
@@ -138,11 +138,11 @@ impl Fairness {
         }
         self.conflicts = CROWDED;
         // The path is the counter: if it was deleted, it is not to come back as something that goes once nobody queues.
-        let queue = Queue {
+        let queue = TurnRequest {
             naming: Naming::Curator,
             mode: CreateMode::Persistent,
             verb: VERB,
-            ..Queue::of(session, &node.path, Kind::Lock)
+            ..TurnRequest::of(session, &node.path, Kind::Lock)
         };
         let queued = session.now();
         let mut queueing = call.within(MOST_PATIENCE);

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use super::layout::{self, Member, members};
-use super::place::{ENTER, GivenUp, Place};
+use super::place::{ENTER, GivenUp, MemberPlace};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::options::Naming;
@@ -25,7 +25,7 @@ use crate::session::server_session::ServerSession;
 use crate::session::wire::{WireError, Write};
 
 /// The barrier as one handle sees it.
-pub(super) struct Barrier {
+pub(super) struct BarrierHandle {
     pub(super) path: String,
     pub(super) parties: usize,
     /// By which others see our member.
@@ -35,7 +35,7 @@ pub(super) struct Barrier {
     pub(super) agreement: Arc<Agreement>,
 }
 
-impl Barrier {
+impl BarrierHandle {
     /// Says on the path for how many it is, maybe only in place of a certain version.
     pub(super) fn says(&self, version: Option<i32>) -> Write {
         Write::Set { path: self.path.clone(), data: self.parties.to_string().into_bytes(), version }
@@ -91,7 +91,7 @@ fn parties(data: &[u8]) -> Option<usize> {
 /// Reads for how many the path says that it is, which is what we say. Answers the version that our own word on it replaces,
 /// if it must be a certain one; `None`: once more.
 pub(super) async fn agree(
-    barrier: &Barrier,
+    barrier: &BarrierHandle,
     session: &Arc<Session>,
     server_session: &Arc<ServerSession>,
     call: &mut Call,
@@ -139,7 +139,7 @@ pub(super) async fn agree(
 }
 
 /// Others say another number. What is known of the path is to be asked again.
-fn mismatch(barrier: &Barrier, theirs: usize) -> Error {
+fn mismatch(barrier: &BarrierHandle, theirs: usize) -> Error {
     let ours = barrier.parties;
     barrier.agreement.ends();
     Error::new(
@@ -151,8 +151,8 @@ fn mismatch(barrier: &Barrier, theirs: usize) -> Error {
 /// Whether everybody is there for our number still, as far as one look at the path tells; who was the last to come and did not
 /// ask looks at all of them, once. Who came first is right, and the path is to say so: then the others see it.
 pub(super) async fn check_agreement_again(
-    barrier: &Barrier,
-    place: &Place,
+    barrier: &BarrierHandle,
+    place: &MemberPlace,
     said: &mut Option<i32>,
     call: &mut Call,
 ) -> Result<()> {
@@ -182,8 +182,8 @@ pub(super) async fn check_agreement_again(
 
 /// The names of all children. `None`: we are not there any more.
 pub(super) async fn list_children(
-    barrier: &Barrier,
-    place: &Place,
+    barrier: &BarrierHandle,
+    place: &MemberPlace,
     call: &mut Call,
 ) -> Result<Option<Vec<String>>> {
     match place.ask(call, ENTER, |server_session| server_session.children(&barrier.path)).await? {
@@ -193,7 +193,7 @@ pub(super) async fn list_children(
 }
 
 /// Mismatch: others are there for another number of parties, and were there first.
-pub(super) fn check_agreement(barrier: &Barrier, names: &[String]) -> Result<()> {
+pub(super) fn check_agreement(barrier: &BarrierHandle, names: &[String]) -> Result<()> {
     match other_number(barrier, names) {
         Some(theirs) if !came_first(barrier, names) => Err(mismatch(barrier, theirs)),
         _ => Ok(()),
@@ -206,12 +206,12 @@ fn first(names: &[String]) -> Option<(usize, i32)> {
 }
 
 /// Whether the first waits for as many as we do. At the end of the numbers nobody knows who was that.
-fn came_first(barrier: &Barrier, names: &[String]) -> bool {
+fn came_first(barrier: &BarrierHandle, names: &[String]) -> bool {
     first(names).is_some_and(|(parties, number)| parties == barrier.parties && number < layout::SPENT)
 }
 
 /// A number that is not ours, which somebody there waits for.
-fn other_number(barrier: &Barrier, names: &[String]) -> Option<usize> {
+fn other_number(barrier: &BarrierHandle, names: &[String]) -> Option<usize> {
     let said = members(names).filter_map(|member| member.says);
     said.map(|(parties, _)| parties).find(|parties| *parties != barrier.parties)
 }

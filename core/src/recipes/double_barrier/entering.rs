@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::agreement::{Barrier, agree, check_agreement, check_agreement_again, list_children};
+use super::agreement::{BarrierHandle, agree, check_agreement, check_agreement_again, list_children};
 use super::giving_up::{delete_given_up, give_up_unless_declared};
 use super::layout::{self, Member, Round, members};
 use super::leaving::end_round;
-use super::place::{self, ENTER as VERB, Inside, MOMENT, Place};
+use super::place::{self, ENTER as VERB, Inside, MOMENT, MemberPlace};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Naming;
 use crate::path;
@@ -30,10 +30,14 @@ enum MemberEnd {
     Late(Round),
 }
 
-pub(super) async fn enter(barrier: &Barrier, session: &Arc<Session>, call: &mut Call) -> Result<Inside> {
+pub(super) async fn enter(
+    barrier: &BarrierHandle,
+    session: &Arc<Session>,
+    call: &mut Call,
+) -> Result<Inside> {
     loop {
         delete_given_up(barrier, call).await?;
-        let mut place = Place::new(call.server_session(VERB).await?, &barrier.path, &barrier.given_up);
+        let mut place = MemberPlace::new(call.server_session(VERB).await?, &barrier.path, &barrier.given_up);
         match enter_once(barrier, session, &mut place, call).await {
             Ok(MemberEnd::Inside(round)) => return Ok(Inside { place, round }),
             Ok(MemberEnd::Gone) => {}
@@ -64,9 +68,9 @@ pub(super) async fn enter(barrier: &Barrier, session: &Arc<Session>, call: &mut 
 }
 
 async fn enter_once(
-    barrier: &Barrier,
+    barrier: &BarrierHandle,
     session: &Arc<Session>,
-    place: &mut Place,
+    place: &mut MemberPlace,
     call: &mut Call,
 ) -> Result<MemberEnd> {
     let Some(came) = create_node(barrier, session, place, call).await? else {
@@ -102,9 +106,9 @@ struct Came {
 /// A client asks once for how many the path is, for all its handles. If others have changed that since, it sees that by their
 /// names when they are few, and when it has waited for a moment: by the path, or by their names if it was the last to come.
 async fn create_node(
-    barrier: &Barrier,
+    barrier: &BarrierHandle,
     session: &Arc<Session>,
-    place: &mut Place,
+    place: &mut MemberPlace,
     call: &mut Call,
 ) -> Result<Option<Came>> {
     let agreement = &barrier.agreement;
@@ -184,7 +188,12 @@ async fn create_node(
     }
 }
 
-async fn take_part(barrier: &Barrier, place: &mut Place, came: Came, call: &mut Call) -> Result<MemberEnd> {
+async fn take_part(
+    barrier: &BarrierHandle,
+    place: &mut MemberPlace,
+    came: Came,
+    call: &mut Call,
+) -> Result<MemberEnd> {
     let ready = layout::ready(&barrier.path);
     let (mut declares, mut is_declared) = (came.count >= barrier.parties, false);
     // Who came among the first belongs to whatever round is declared while its node stands: those before it can only go.
@@ -268,7 +277,11 @@ async fn take_part(barrier: &Barrier, place: &mut Place, came: Came, call: &mut 
 }
 
 /// Our own node; `None`: it is gone.
-async fn read_own_node(barrier: &Barrier, place: &Place, call: &mut Call) -> Result<Option<Stat>> {
+async fn read_own_node(
+    barrier: &BarrierHandle,
+    place: &MemberPlace,
+    call: &mut Call,
+) -> Result<Option<Stat>> {
     let path = place.path();
     match place.ask(call, VERB, |server_session| server_session.exists(&path)).await? {
         None => Ok(None),
@@ -278,8 +291,8 @@ async fn read_own_node(barrier: &Barrier, place: &Place, call: &mut Call) -> Res
 
 /// Waits for what the watch on `ready` tells; `None`: our own node is gone.
 async fn wait_until_declared(
-    barrier: &Barrier,
-    place: &Place,
+    barrier: &BarrierHandle,
+    place: &MemberPlace,
     mut declared: Watch,
     said: &mut Option<i32>,
     call: &mut Call,
@@ -335,7 +348,7 @@ fn watch_own_node(server_session: &Arc<ServerSession>, node: &str) -> Flight<Opt
 /// Declares the round if all its members are there; answers whether there is a `ready` now, be it of another round. The
 /// transaction checks that they are: who gave up, or died, is counted by nobody. Who came after us for another number is no
 /// member, and is told so.
-async fn declare(barrier: &Barrier, place: &Place, call: &mut Call) -> Result<bool> {
+async fn declare(barrier: &BarrierHandle, place: &MemberPlace, call: &mut Call) -> Result<bool> {
     let ready = layout::ready(&barrier.path);
     loop {
         let Some(names) = list_children(barrier, place, call).await? else { return Ok(false) };

@@ -1,9 +1,9 @@
 //! Giving up while others are awaited: nobody may count us any more, neither the others nor we ourselves when we come
 //! again.
 
-use super::agreement::Barrier;
+use super::agreement::BarrierHandle;
 use super::layout::{self, Round};
-use super::place::{self, ENTER, Inside, Place};
+use super::place::{self, ENTER, Inside, MemberPlace};
 use crate::error::Result;
 use crate::mutex::lock;
 use crate::options::Naming;
@@ -13,7 +13,7 @@ use crate::session::wire::{WireError, Write};
 
 /// Deletes the nodes that this handle has given up and that may stand yet, maybe in a session that only the server
 /// still knows: together with a new one they would count twice.
-pub(super) async fn delete_given_up(barrier: &Barrier, call: &mut Call) -> Result<()> {
+pub(super) async fn delete_given_up(barrier: &BarrierHandle, call: &mut Call) -> Result<()> {
     let given_up = || lock(&barrier.given_up);
     let guids = given_up().clone();
     if guids.is_empty() {
@@ -36,8 +36,8 @@ pub(super) async fn delete_given_up(barrier: &Barrier, call: &mut Call) -> Resul
 /// let in with us, and we are in. What no server answers goes on in the background. Else it answers how many had come, as
 /// far as that was seen.
 pub(super) async fn give_up_unless_declared(
-    barrier: &Barrier,
-    mut place: Place,
+    barrier: &BarrierHandle,
+    mut place: MemberPlace,
 ) -> Result<Inside, Option<usize>> {
     match look_and_delete(barrier, &mut place).await {
         Ok(LastLook::In(round)) => Ok(Inside { place, round }),
@@ -63,7 +63,7 @@ enum LastLook {
 
 /// Whether our node belongs to a round. Every declaration changes the version of the path, so that none comes between
 /// the look and the deletion.
-async fn look_and_delete(barrier: &Barrier, place: &mut Place) -> Result<LastLook, WireError> {
+async fn look_and_delete(barrier: &BarrierHandle, place: &mut MemberPlace) -> Result<LastLook, WireError> {
     if !place.may_stand {
         return Ok(LastLook::Gone(None));
     }

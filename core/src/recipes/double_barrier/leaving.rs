@@ -17,9 +17,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{join_all, try_join_all};
 
-use super::agreement::Barrier;
+use super::agreement::BarrierHandle;
 use super::layout::{self, Member, Round, members};
-use super::place::{Inside, MOMENT, Place};
+use super::place::{Inside, MOMENT, MemberPlace};
 use crate::error::{Error, LostReason, Result};
 use crate::log;
 use crate::options::Naming;
@@ -35,7 +35,7 @@ pub(super) const LEAVING: &str = "not all parties left";
 /// For so long the deputy does not look whether the anchor is there: a round of quick members is over by then.
 const DEPUTYS_MOMENT: Duration = Duration::from_millis(50);
 
-pub(super) async fn leave(barrier: &Barrier, inside: Inside, call: &mut Call) -> Result<()> {
+pub(super) async fn leave(barrier: &BarrierHandle, inside: Inside, call: &mut Call) -> Result<()> {
     let Inside { mut place, round } = inside;
     if place.server_session.has_ended() {
         return Err(Error::lost(LostReason::Session));
@@ -72,7 +72,7 @@ const NAMED: usize = 3;
 
 /// Who has not left beside us, in words; `None`: nobody, or it is not known.
 pub(super) async fn name_those_inside(
-    barrier: &Barrier,
+    barrier: &BarrierHandle,
     session: &Session,
     round: &Round,
     own: &str,
@@ -102,7 +102,7 @@ pub(super) async fn name_those_inside(
 
 /// Asks in the session of our own node as long as we have one. Lost: that session has ended.
 async fn ask<T, F>(
-    own: Option<&Place>,
+    own: Option<&MemberPlace>,
     call: &mut Call,
     verb: &str,
     path: &str,
@@ -121,7 +121,12 @@ where
 }
 
 /// Waits until nobody has the node.
-async fn until_gone(node: String, own: Option<&Place>, call: &mut Call, verb: &'static str) -> Result<()> {
+async fn until_gone(
+    node: String,
+    own: Option<&MemberPlace>,
+    call: &mut Call,
+    verb: &'static str,
+) -> Result<()> {
     let nodes = [node];
     while !until_all_gone(&nodes, own, call, verb).await? {}
     Ok(())
@@ -130,7 +135,7 @@ async fn until_gone(node: String, own: Option<&Place>, call: &mut Call, verb: &'
 /// Waits until every one of these nodes has gone or something else has happened to it; whether all have certainly gone.
 async fn until_all_gone(
     nodes: &[String],
-    own: Option<&Place>,
+    own: Option<&MemberPlace>,
     call: &mut Call,
     verb: &'static str,
 ) -> Result<bool> {
@@ -154,9 +159,9 @@ async fn until_all_gone(
 /// Waits until the round is over, and takes `ready` back if nobody is left who would. Our own node, if we have one in
 /// the round, stands until then.
 pub(super) async fn end_round(
-    barrier: &Barrier,
+    barrier: &BarrierHandle,
     round: &Round,
-    mut own: Option<Place>,
+    mut own: Option<MemberPlace>,
     call: &mut Call,
     verb: &'static str,
 ) -> Result<()> {
@@ -230,7 +235,7 @@ pub(super) async fn end_round(
         };
         match call.briefly(verb, server_session.multi(&writes)).await? {
             Ok(_) => {
-                own.iter_mut().for_each(Place::gone);
+                own.iter_mut().for_each(MemberPlace::gone);
                 return Ok(());
             }
             Err(error) if error.is_unanswered() => {

@@ -35,12 +35,12 @@ mod place;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use self::agreement::{Barrier, KnownParties};
+use self::agreement::{BarrierHandle, KnownParties};
 use self::entering::ENTERING;
 use self::layout::Round;
 use self::leaving::LEAVING;
 use self::place::{ENTER, Inside};
-use super::waiting::{Found, Listeners, WaitProgress, telling};
+use super::waiting::{AwaitedContenders, Listeners, WaitProgress, telling};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
@@ -72,8 +72,8 @@ impl Client {
         let naming = session.options().naming;
         let agreement = session.extensions.of::<KnownParties>().of(path);
         let (path, given_up) = (path.to_owned(), Arc::default());
-        let barrier = Barrier { path, parties, name, naming, given_up, agreement };
-        let inner = Inner { barrier, state: Mutex::default(), listeners: Arc::default() };
+        let barrier = BarrierHandle { path, parties, name, naming, given_up, agreement };
+        let inner = BarrierInner { barrier, state: Mutex::default(), listeners: Arc::default() };
         Ok(DoubleBarrier { client: self.clone(), inner: Arc::new(inner) })
     }
 }
@@ -108,11 +108,11 @@ const MOST_PARTIES: usize = 5000;
 #[derive(Clone)]
 pub struct DoubleBarrier {
     client: Client,
-    inner: Arc<Inner>,
+    inner: Arc<BarrierInner>,
 }
 
-struct Inner {
-    barrier: Barrier,
+struct BarrierInner {
+    barrier: BarrierHandle,
     state: Mutex<Membership>,
     /// Who wants to hear of its waits.
     listeners: Arc<Listeners>,
@@ -129,7 +129,7 @@ enum Membership {
 }
 
 /// Outside again, unless it ends elsewhere.
-struct Moving<'a>(&'a Inner);
+struct Moving<'a>(&'a BarrierInner);
 
 impl Moving<'_> {
     /// It ends inside. Not to be dropped after that: somebody else may be moving by then.
@@ -148,7 +148,7 @@ impl Drop for Moving<'_> {
     }
 }
 
-impl Inner {
+impl BarrierInner {
     fn state(&self) -> MutexGuard<'_, Membership> {
         lock(&self.state)
     }
@@ -159,7 +159,7 @@ impl Inner {
         verb: &'static str,
         round: Option<Round>,
         mut call: Call,
-    ) -> Later<Found> {
+    ) -> Later<AwaitedContenders> {
         let inner = self.clone();
         Box::pin(async move {
             let names = call.ask(verb, |server_session| server_session.children(&inner.barrier.path)).await;

@@ -41,11 +41,11 @@ struct AnchorsKnowledge {
 
 /// A member of a round that is on.
 pub(super) struct Inside {
-    pub(super) place: Place,
+    pub(super) place: MemberPlace,
     pub(super) round: Round,
 }
 
-pub(super) struct Place {
+pub(super) struct MemberPlace {
     pub(super) server_session: Arc<ServerSession>,
     pub(super) parent: String,
     guid: String,
@@ -59,9 +59,9 @@ pub(super) struct Place {
     given_up: GivenUp,
 }
 
-impl Place {
-    pub(super) fn new(server_session: Arc<ServerSession>, parent: &str, given_up: &GivenUp) -> Place {
-        Place {
+impl MemberPlace {
+    pub(super) fn new(server_session: Arc<ServerSession>, parent: &str, given_up: &GivenUp) -> MemberPlace {
+        MemberPlace {
             server_session,
             parent: parent.to_owned(),
             guid: random::guid().simple().to_string(),
@@ -188,7 +188,7 @@ impl Place {
     }
 }
 
-impl Place {
+impl MemberPlace {
     /// Everybody has a watch on what `ready` says, and looks who is left when that is written again.
     fn give_up_as_anchor(
         &self,
@@ -212,7 +212,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for MemberPlace {
     fn drop(&mut self) {
         if self.server_session.process().is_present() {
             // A member that has been told that its call was cancelled must not be counted by those who come next.

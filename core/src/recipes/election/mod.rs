@@ -26,7 +26,7 @@ pub use self::leadership::Leadership;
 pub use self::observe::Leader;
 use self::statement::Acknowledgement;
 pub use self::terms::Terms;
-use super::contenders::{self, Contender, Seen};
+use super::contenders::{self, Contender, SeenContender};
 use super::handle::{Comes, Handle, Meanwhile, Recipe};
 use crate::client::Client;
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ use crate::session::pause::Pause;
 use crate::session::wire::{CreateMode, frame};
 use crate::turn::grant::Grant;
 use crate::turn::name::{self, Kind};
-use crate::turn::place::Queue;
+use crate::turn::place::TurnRequest;
 use crate::turn::{self, REVOKE};
 
 /// One candidate in the election at a path: `client.election(path, data, options)`. Clones are the same candidate.
@@ -229,7 +229,7 @@ impl Election {
 }
 
 /// A candidate's node as others see it.
-pub(crate) fn candidate(seen: Seen, leads: bool) -> Contender {
+pub(crate) fn candidate(seen: SeenContender, leads: bool) -> Contender {
     let identity = statement::parse_candidate(&seen.data).0;
     Contender { identity, ..seen.contender(leads) }
 }
@@ -261,10 +261,10 @@ impl Recipe for Candidacy {
 
     fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
         Box::pin(async move {
-            let queue = Queue {
+            let queue = TurnRequest {
                 data: &self.statement,
                 verb: "campaign",
-                ..Queue::of(&session, &self.path, self.kind)
+                ..TurnRequest::of(&session, &self.path, self.kind)
             };
             turn::take(&queue, &mut call).await
         })
@@ -280,7 +280,7 @@ impl Recipe for Candidacy {
         })
     }
 
-    fn seen(&self, _parent: &str, first: Seen) -> Contender {
+    fn seen(&self, _parent: &str, first: SeenContender) -> Contender {
         let identity = statement::parse_candidate(&first.data).0;
         Contender { identity, ..first.contender(true) }
     }

@@ -19,7 +19,7 @@ use crate::session::skipped_nodes::Flaw;
 use crate::session::watching::{ChildData, Children, Data, Watching};
 use crate::session::wire::{Stat, WireError};
 use crate::turn::REVOKE;
-use crate::turn::name::{Entry, Kind};
+use crate::turn::name::{ContenderName, Kind};
 
 /// Who leads an election. If the access list of its node does not let us read it, only this is known: somebody leads. Then
 /// `identity` is empty, and `epoch` is 0.
@@ -117,7 +117,7 @@ async fn first(call: &mut Call, path: &str, kind: Kind, behind: Behind) -> Resul
         Err(Failure::Refused(WireError::NoNode)) => return Ok(None),
         Err(failure) => return Err(failure.about(VERB, path)),
     };
-    let mut first: Option<Entry> = None;
+    let mut first: Option<ContenderName> = None;
     for entry in names.iter().filter_map(|name| contenders::in_line(name, kind)) {
         let comes_first = match &first {
             None => true,
@@ -138,18 +138,18 @@ async fn first(call: &mut Call, path: &str, kind: Kind, behind: Behind) -> Resul
 }
 
 pub(super) fn feed(session: Result<Arc<Session>>, path: &str, kind: Kind) -> Feed<Option<Leader>> {
-    Feed::new(Following { session, path: path.to_owned(), kind, observing: None })
+    Feed::new(FollowedLeader { session, path: path.to_owned(), kind, observing: None })
 }
 
 /// Follows once somebody asks; a client that is closed tells that then.
-struct Following {
+struct FollowedLeader {
     session: Result<Arc<Session>>,
     path: String,
     kind: Kind,
     observing: Option<Observing>,
 }
 
-impl Source<Option<Leader>> for Following {
+impl Source<Option<Leader>> for FollowedLeader {
     async fn next(&mut self) -> Result<Option<Leader>> {
         let session = self.session.clone()?;
         let observing = self.observing.get_or_insert_with(|| Observing::of(session, &self.path, self.kind));
@@ -168,7 +168,7 @@ struct Observing {
     said: Option<Option<Acknowledgement>>,
     /// Who stands, while nobody does, or while nothing else tells that the first one has gone.
     candidates: Option<Watching<Children>>,
-    told: Option<Told>,
+    told: Option<ToldLeader>,
     /// When the candidates were last listed.
     beginning: Arc<Beginning>,
     /// What is to go ahead of the next list.
@@ -192,7 +192,7 @@ enum Statement {
 }
 
 /// What was told last, and the highest epoch.
-struct Told {
+struct ToldLeader {
     leader: Option<Leader>,
     epoch: u64,
 }
@@ -342,7 +342,7 @@ impl Observing {
         let before = self.told.as_ref().map_or(0, |told| told.epoch);
         let known = leader.as_ref().filter(|leader| **leader != Leader::unreadable());
         let epoch = known.map_or(before, |leader| leader.epoch);
-        self.told = Some(Told { leader: leader.clone(), epoch });
+        self.told = Some(ToldLeader { leader: leader.clone(), epoch });
         leader
     }
 }

@@ -32,9 +32,9 @@ use crate::session::server_session::{ServerSession, Tenant};
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
 use crate::turn::deletable;
 use crate::turn::grant::Grant;
-use crate::turn::hold::finishing::Ending;
+use crate::turn::hold::finishing::FinalWrites;
 use crate::turn::hold::{Hold, Tenure};
-use crate::turn::name::Entry;
+use crate::turn::name::ContenderName;
 use crate::turn::place::Node;
 
 pub(super) const VERB: &str = "claim";
@@ -164,7 +164,7 @@ impl Store {
             deletable::settle(&server_session, &self.layout.items);
             deletable::settle(&server_session, &self.layout.claims);
             let interest = server_session.interest(&node);
-            let node = Node::of(node, Entry::lease(&out.name.text), czxid);
+            let node = Node::of(node, ContenderName::lease(&out.name.text), czxid);
             let mut grant = Grant::of(server_session.clone(), vec![node], vec![interest]);
             // Each claim raises the version of the item.
             grant.guard = Some(Box::new(guard));
@@ -446,7 +446,7 @@ impl ItemWork {
         self.held.client().session()?;
         self.unless_settled()?;
         let (witness, marks) = (self.claimed.node.clone(), self.claimed.store.marks.clone());
-        self.held.hold().finish(Ending { verb, writes, witness, marks }, then).await
+        self.held.hold().finish(FinalWrites { verb, writes, witness, marks }, then).await
     }
 
     fn unless_settled(&self) -> Result<()> {

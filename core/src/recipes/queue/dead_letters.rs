@@ -13,7 +13,7 @@ use crate::error::{ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::once::Outcome;
+use crate::session::once::AppliedOnce;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{CreateMode, Stat, WireError, Write};
 
@@ -137,21 +137,21 @@ impl Store {
                 outcome => outcome?,
             };
             match outcome {
-                Some(Outcome::Refused(0, WireError::NoNode)) => {
+                Some(AppliedOnce::Refused(0, WireError::NoNode)) => {
                     make_claims(session, &mut call, VERB, layout).await?;
                 }
-                Some(Outcome::Refused(2, WireError::NoNode)) => self.make_dead_parent(session).await?,
-                Some(Outcome::Applied) => {
+                Some(AppliedOnce::Refused(2, WireError::NoNode)) => self.make_dead_parent(session).await?,
+                Some(AppliedOnce::Applied) => {
                     out.mark_removed();
                     return Ok(());
                 }
                 // Claimed and given back since it was read, or to be read again.
-                None | Some(Outcome::Refused(_, WireError::BadVersion)) => return Ok(()),
-                Some(Outcome::Refused(_, WireError::NoNode | WireError::NodeExists)) => {
+                None | Some(AppliedOnce::Refused(_, WireError::BadVersion)) => return Ok(()),
+                Some(AppliedOnce::Refused(_, WireError::NoNode | WireError::NodeExists)) => {
                     out.mark_gone();
                     return Ok(());
                 }
-                Some(Outcome::Refused(_, error)) => return Err(refusal(error, VERB, &layout.path)),
+                Some(AppliedOnce::Refused(_, error)) => return Err(refusal(error, VERB, &layout.path)),
             }
         }
     }
@@ -181,12 +181,12 @@ impl Store {
                 Write::Create { path: end, data: DeadLetterHeader::split(&data).1.to_vec(), mode, acl: None };
             let writes = [item, Write::Delete { path: node.clone(), version: Some(stat.version) }];
             match self.marks.apply_seen(session, call, verb, &writes, on).await? {
-                Some(Outcome::Applied) => return Ok(true),
-                Some(Outcome::Refused(0, WireError::NoNode)) => {
+                Some(AppliedOnce::Applied) => return Ok(true),
+                Some(AppliedOnce::Refused(0, WireError::NoNode)) => {
                     make_items(session, call, verb, &layout.items).await?;
                 }
-                Some(Outcome::Refused(1, WireError::NoNode | WireError::BadVersion)) => return Ok(false),
-                Some(Outcome::Refused(_, error)) => return Err(refusal(error, verb, &layout.path)),
+                Some(AppliedOnce::Refused(1, WireError::NoNode | WireError::BadVersion)) => return Ok(false),
+                Some(AppliedOnce::Refused(_, error)) => return Err(refusal(error, verb, &layout.path)),
                 None => {}
             }
         }

@@ -25,7 +25,7 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Moment;
 use crate::session::random;
-use crate::session::server_session::Connection;
+use crate::session::server_session::ConnectionId;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Flight, Stat, WireError};
 
@@ -62,7 +62,7 @@ struct ReadAhead {
     read: Flight<DataAndStat>,
     /// Until when it counts.
     until: Moment,
-    on: Option<Connection>,
+    on: Option<ConnectionId>,
 }
 
 /// An item as it was read.
@@ -70,7 +70,7 @@ pub(super) struct ReadItem {
     pub(super) bytes: Vec<u8>,
     pub(super) stat: Stat,
     /// What is written because of it leaves on this connection: on a later one its name may be another item's.
-    pub(super) on: Connection,
+    pub(super) on: ConnectionId,
 }
 
 /// What the handles of one client know of the items of one queue.

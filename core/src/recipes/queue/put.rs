@@ -28,7 +28,7 @@ use crate::mutex::lock;
 use crate::path::{self, PACKET_LIMIT};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::once::{Marks, Outcome};
+use crate::session::once::{AppliedOnce, Marks};
 use crate::session::open_parents;
 use crate::session::wire::{Applied, Created, Flight, WireError, Write};
 
@@ -215,15 +215,17 @@ impl Puts {
             let outcome = self.marks.apply_row(session, &mut under_way, VERB, &row, tell).await;
             let failed = |error| failure(sent, error);
             match outcome.map_err(failed)? {
-                Outcome::Applied => return Ok(()),
+                AppliedOnce::Applied => return Ok(()),
                 // Somebody else has put something meanwhile: it may be full now.
-                Outcome::Refused(part, WireError::BadVersion | WireError::NoNode) if part < guards => {}
-                Outcome::Refused(_, WireError::NoNode) if went_in > 0 => return Ok(()),
-                Outcome::Refused(_, WireError::NoNode) => {
+                AppliedOnce::Refused(part, WireError::BadVersion | WireError::NoNode) if part < guards => {}
+                AppliedOnce::Refused(_, WireError::NoNode) if went_in > 0 => return Ok(()),
+                AppliedOnce::Refused(_, WireError::NoNode) => {
                     make_items(session, &mut call, VERB, &self.layout.items).await.map_err(failed)?;
                 }
-                Outcome::Refused(_, WireError::NodeExists) => return Err(failed(used_up())),
-                Outcome::Refused(_, error) => return Err(failed(refusal(error, VERB, &self.layout.items))),
+                AppliedOnce::Refused(_, WireError::NodeExists) => return Err(failed(used_up())),
+                AppliedOnce::Refused(_, error) => {
+                    return Err(failed(refusal(error, VERB, &self.layout.items)));
+                }
             }
         }
     }

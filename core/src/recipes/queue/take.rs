@@ -16,7 +16,7 @@ use super::listing::{HandedOutItem, ReadItem};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::once::Outcome;
+use crate::session::once::AppliedOnce;
 use crate::session::once::combined::CombinedOutcome;
 use crate::session::wire::{CreateMode, WireError, Write};
 
@@ -199,8 +199,8 @@ impl Store {
     ) -> Result<Option<WireError>> {
         if !session.is_closing() {
             return Ok(match self.marks.apply(session, call, PUTTING_BACK, &[put_back.write()]).await? {
-                Outcome::Applied => None,
-                Outcome::Refused(_, error) => Some(error),
+                AppliedOnce::Applied => None,
+                AppliedOnce::Refused(_, error) => Some(error),
             });
         }
         // A client that closes makes no marks any more, and without a name of its own it could come twice.
@@ -239,8 +239,8 @@ impl Store {
             }
             if !session.is_closing() {
                 match self.marks.apply_seen(session, call, PUTTING_BACK, &[put_back.write()], on).await {
-                    Ok(Some(Outcome::Applied)) => return Ok(None),
-                    Ok(Some(Outcome::Refused(_, error))) => return Ok(Some(error)),
+                    Ok(Some(AppliedOnce::Applied)) => return Ok(None),
+                    Ok(Some(AppliedOnce::Refused(_, error))) => return Ok(Some(error)),
                     // A client that closes makes no marks any more.
                     Err(error) if !session.is_closing() => return Err(error),
                     Ok(None) | Err(_) => continue,

@@ -19,7 +19,7 @@ use crate::session::random;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, WireError, Write};
 
-pub(super) struct Layout {
+pub(super) struct SemaphoreLayout {
     /// Where to queue for permits, under the names of `naming`.
     pub(super) locks: String,
     pub(super) leases: String,
@@ -75,23 +75,23 @@ impl Size {
 }
 
 /// What the size that is kept says.
-pub(super) enum Agreement {
+pub(super) enum SizeAgreement {
     Agreed(usize),
     /// Nobody has written it yet.
     Unwritten,
 }
 
-impl Layout {
-    pub(super) fn of(path: &str, naming: Naming) -> Layout {
+impl SemaphoreLayout {
+    pub(super) fn of(path: &str, naming: Naming) -> SemaphoreLayout {
         match naming {
-            Naming::Kazoo => Layout {
+            Naming::Kazoo => SemaphoreLayout {
                 locks: format!("{path}-__lock__"),
                 leases: path.to_owned(),
                 size: path.to_owned(),
                 naming,
             },
             // Curator's semaphores must see our turn, whatever our locks are named.
-            Naming::Curator | Naming::Zookeeper => Layout {
+            Naming::Curator | Naming::Zookeeper => SemaphoreLayout {
                 locks: path::join(path, "locks"),
                 leases: path::join(path, "leases"),
                 size: path::join(path, "max"),
@@ -134,12 +134,12 @@ impl Layout {
     }
 
     /// Whether others say the same size as we do.
-    pub(super) fn agree(&self, here: &Size, data: &[u8]) -> Result<Agreement> {
+    pub(super) fn agree(&self, here: &Size, data: &[u8]) -> Result<SizeAgreement> {
         match (self.naming, parse(data)) {
-            (_, Some(there)) if here.allows(there) => Ok(Agreement::Agreed(there)),
-            (Naming::Kazoo, None) if data.is_empty() => Ok(Agreement::Unwritten),
+            (_, Some(there)) if here.allows(there) => Ok(SizeAgreement::Agreed(there)),
+            (Naming::Kazoo, None) if data.is_empty() => Ok(SizeAgreement::Unwritten),
             // What is no number there means something else to somebody else, and kazoo leaves it alone.
-            (Naming::Kazoo, None) => Ok(Agreement::Agreed(here.get())),
+            (Naming::Kazoo, None) => Ok(SizeAgreement::Agreed(here.get())),
             _ => Err(Error::new(
                 ErrorKind::Mismatch,
                 format!(
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn permits_that_are_taken_together_share_a_mark_and_have_names_of_their_own() {
         for naming in [Naming::Curator, Naming::Kazoo] {
-            let layout = Layout::of("/s", naming);
+            let layout = SemaphoreLayout::of("/s", naming);
             let (parts, mark) = layout.permits(3, b"me");
             assert!(parts.iter().all(|part| part.path().contains(&mark)));
             if naming == Naming::Kazoo {
@@ -224,21 +224,22 @@ mod tests {
 
     #[test]
     fn kazoo_leaves_data_alone_that_is_no_number() {
-        let (curator, kazoo) = (Layout::of("/s", Naming::Curator), Layout::of("/s", Naming::Kazoo));
+        let (curator, kazoo) =
+            (SemaphoreLayout::of("/s", Naming::Curator), SemaphoreLayout::of("/s", Naming::Kazoo));
         let two = Size::of(2);
-        assert!(matches!(kazoo.agree(&two, b"2"), Ok(Agreement::Agreed(2))));
-        assert!(matches!(kazoo.agree(&two, b"about"), Ok(Agreement::Agreed(2))));
-        assert!(matches!(kazoo.agree(&two, b""), Ok(Agreement::Unwritten)));
+        assert!(matches!(kazoo.agree(&two, b"2"), Ok(SizeAgreement::Agreed(2))));
+        assert!(matches!(kazoo.agree(&two, b"about"), Ok(SizeAgreement::Agreed(2))));
+        assert!(matches!(kazoo.agree(&two, b""), Ok(SizeAgreement::Unwritten)));
         assert!(kazoo.agree(&two, b"3").is_err());
         assert!(curator.agree(&two, b"about").is_err());
     }
 
     #[test]
     fn who_resizes_agrees_with_the_old_size_and_with_the_new_one() {
-        let (layout, size) = (Layout::of("/s", Naming::Curator), Size::of(2));
+        let (layout, size) = (SemaphoreLayout::of("/s", Naming::Curator), Size::of(2));
         size.propose(3);
-        assert!(matches!(layout.agree(&size, b"2"), Ok(Agreement::Agreed(2))));
-        assert!(matches!(layout.agree(&size, b"3"), Ok(Agreement::Agreed(3))));
+        assert!(matches!(layout.agree(&size, b"2"), Ok(SizeAgreement::Agreed(2))));
+        assert!(matches!(layout.agree(&size, b"3"), Ok(SizeAgreement::Agreed(3))));
         size.settle(3);
         assert!(layout.agree(&size, b"2").is_err());
         assert!(layout.agree(&size, b"0").is_err());

@@ -2,18 +2,23 @@
 
 use std::sync::Arc;
 
-use super::layout::Layout;
+use super::layout::SemaphoreLayout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::{self, PACKET_LIMIT};
 use crate::session::call::{Call, refusal};
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Applied, Created, WireError, Write};
 use crate::turn::grant::Grant;
-use crate::turn::name::{self, Entry, Kind};
+use crate::turn::name::{self, ContenderName, Kind};
 use crate::turn::place::Node;
 
 /// Refuses permits whose transaction no server would take, before anybody queues for them.
-pub(super) fn fit(layout: &Layout, server_session: &ServerSession, n: usize, identity: &str) -> Result<()> {
+pub(super) fn fit(
+    layout: &SemaphoreLayout,
+    server_session: &ServerSession,
+    n: usize,
+    identity: &str,
+) -> Result<()> {
     let measure = server_session.measure();
     let (lock, _) = name::fresh(layout.naming, Kind::Lock);
     let own = path::join(&layout.locks, &format!("{lock}{:010}", 0));
@@ -32,7 +37,7 @@ pub(super) fn fit(layout: &Layout, server_session: &ServerSession, n: usize, ide
 }
 
 /// The transaction that takes `n` permits, and the mark of their names.
-fn parts(layout: &Layout, own: &str, n: usize, identity: &str) -> (Vec<Write>, String) {
+fn parts(layout: &SemaphoreLayout, own: &str, n: usize, identity: &str) -> (Vec<Write>, String) {
     let (permits, mark) = layout.permits(n, identity.as_bytes());
     let mut parts = vec![Write::Check { path: own.to_owned(), version: None }];
     parts.extend(permits);
@@ -42,7 +47,7 @@ fn parts(layout: &Layout, own: &str, n: usize, identity: &str) -> (Vec<Write>, S
 /// One node per permit, all in one transaction that also checks that our lock node `own` stands; `None` when that, or
 /// the session, is gone.
 pub(super) async fn take(
-    layout: &Layout,
+    layout: &SemaphoreLayout,
     server_session: &Arc<ServerSession>,
     own: &str,
     n: usize,
@@ -99,7 +104,7 @@ pub(super) async fn take(
     };
     pending.is_settled = true;
     let nodes = created.into_iter().map(|Created { path, czxid }| {
-        let entry = Entry::lease(path::name(&path));
+        let entry = ContenderName::lease(path::name(&path));
         Node::of(path, entry, czxid)
     });
     let nodes: Vec<_> = nodes.collect();

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
-use super::contenders::{self, Contender, Seen};
+use super::contenders::{self, Contender, SeenContender};
 use super::handle::{Comes, Handle, Meanwhile, Recipe};
 use super::held::Held;
 use crate::client::Client;
@@ -31,9 +31,9 @@ use crate::session::server_session::ServerSession;
 use crate::session::wire::{Event, Link, Watch, WireError};
 use crate::turn::grant::Grant;
 use crate::turn::name::Kind;
-use crate::turn::place::Queue;
+use crate::turn::place::TurnRequest;
 use crate::turn::{self, REVOKE, deletable};
-use layout::{Agreement, Layout, Size, answered};
+use layout::{SemaphoreLayout, Size, SizeAgreement, answered};
 
 /// Permits on a path, shared with everybody who uses that path, in any language.
 ///
@@ -69,7 +69,7 @@ impl Client {
         let naming = self.session()?.options().naming;
         path::recipe(path)?;
         check_size(permits)?;
-        let (layout, size) = (Layout::of(path, naming), Size::of(permits));
+        let (layout, size) = (SemaphoreLayout::of(path, naming), Size::of(permits));
         let permits = Arc::new(Permits { path: path.to_owned(), layout, size });
         Ok(Semaphore { handle: Handle::new(self, path, Meanwhile::Adds, permits.clone()), permits })
     }
@@ -145,7 +145,7 @@ impl std::fmt::Debug for Semaphore {
 /// The permits of one path, as far as a handle knows them.
 struct Permits {
     path: String,
-    layout: Layout,
+    layout: SemaphoreLayout,
     size: Size,
 }
 
@@ -215,7 +215,7 @@ impl Permits {
 
     /// The queue and the permits. The queue is read first, so that a contender that gets its permits in between is seen
     /// twice and not missed.
-    async fn look(&self, call: &mut Call) -> Result<(Vec<Seen>, Vec<Seen>)> {
+    async fn look(&self, call: &mut Call) -> Result<(Vec<SeenContender>, Vec<SeenContender>)> {
         let queue = contenders::queue(call, &self.layout.locks, Kind::Lock).await?;
         Ok((queue, contenders::leases(call, &self.layout.leases).await?))
     }
@@ -228,13 +228,17 @@ pub(crate) fn size(data: &[u8]) -> Option<usize> {
 
 /// Curator adds its lease before it knows whether there is room: that one is not held, its owner still queues. Takes away
 /// such a one, and answers whether there was one.
-pub(crate) fn drop_surplus(leases: &mut Vec<Seen>, queue: &[Seen], size: Option<usize>) -> bool {
-    let is_surplus = |last: &mut Seen| queue.iter().any(|waiter| still_queues(waiter, last));
+pub(crate) fn drop_surplus(
+    leases: &mut Vec<SeenContender>,
+    queue: &[SeenContender],
+    size: Option<usize>,
+) -> bool {
+    let is_surplus = |last: &mut SeenContender| queue.iter().any(|waiter| still_queues(waiter, last));
     size.is_some_and(|size| leases.len() > size) && leases.pop_if(is_surplus).is_some()
 }
 
 /// Whether the owner of this lease is still in the queue, and added the lease under the lock that it has there.
-fn still_queues(waiter: &Seen, lease: &Seen) -> bool {
+fn still_queues(waiter: &SeenContender, lease: &SeenContender) -> bool {
     waiter.stat.ephemeral_owner == lease.stat.ephemeral_owner && waiter.stat.czxid < lease.stat.czxid
 }
 
@@ -265,12 +269,12 @@ struct Taking {
 
 impl Taking {
     async fn run(self, call: &mut Call) -> Result<Grant> {
-        let Layout { locks, naming, .. } = &self.permits.layout;
+        let SemaphoreLayout { locks, naming, .. } = &self.permits.layout;
         let first = self.permits.layout.first();
         leases::fit(&self.permits.layout, &self.session.server_session(), self.n, self.session.identity())?;
         loop {
             let session = &self.session;
-            let queue = Queue { naming: *naming, first, ..Queue::of(session, locks, Kind::Lock) };
+            let queue = TurnRequest { naming: *naming, first, ..TurnRequest::of(session, locks, Kind::Lock) };
             let (before, since) = (session.server_session(), session.server_session().link());
             // Dropped at the end, whatever the end is: the lock goes to the next.
             let lock = self.queue_up(&queue, call).await?;
@@ -286,7 +290,7 @@ impl Taking {
     }
 
     /// A single attempt does not wait for permits, but for those who are just taking some while there is room for all.
-    async fn queue_up(&self, queue: &Queue<'_>, call: &mut Call) -> Result<Grant> {
+    async fn queue_up(&self, queue: &TurnRequest<'_>, call: &mut Call) -> Result<Grant> {
         match turn::take(queue, call).await {
             Err(error) if call.is_single_attempt() && error.kind() == ErrorKind::Timeout => {
                 let leases = match call
@@ -349,11 +353,11 @@ impl Taking {
                     }
                     current = Some(link);
                     let permits = match layout.agree(known, &data) {
-                        Ok(Agreement::Agreed(permits)) => permits,
+                        Ok(SizeAgreement::Agreed(permits)) => permits,
                         // This handle was resized after it had been read.
                         Err(_) if known.changes() != changes => continue,
                         Err(error) => return Err(error),
-                        Ok(Agreement::Unwritten) => {
+                        Ok(SizeAgreement::Unwritten) => {
                             self.write_size(server_session, call, stat.version).await?;
                             continue;
                         }

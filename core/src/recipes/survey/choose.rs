@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::path;
 use crate::recipes::contenders::sort_names;
 use crate::recipes::{double_barrier, queue};
-use crate::session::watching::tree::What;
-use crate::turn::name::{Entry, Kind};
+use crate::session::watching::tree::NodePart;
+use crate::turn::name::{ContenderName, Kind};
 
 /// Of a line, of permits, of claims and of members no more than this are read; the others are counted.
 pub(super) const READ_OF_EACH: usize = 100;
@@ -15,7 +15,7 @@ pub(super) const READ_OF_EACH: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// In the line of a lock or of an election.
-    Contender(Entry),
+    Contender(ContenderName),
     /// A permit of a semaphore, Curator's or kazoo's.
     Permit,
     /// An item of a queue.
@@ -55,7 +55,7 @@ pub(super) fn role(parent: &str, name: &str) -> Role {
     if let Some(parties) = double_barrier::parties(name) {
         return Role::Party(parties);
     }
-    match Entry::recognise(name) {
+    match ContenderName::recognise(name) {
         Some(entry) => Role::Contender(entry),
         None => Role::Unknown,
     }
@@ -71,17 +71,17 @@ fn is_kazoos_permit(name: &str) -> bool {
 }
 
 /// The entries of one line among the children of `parent`, in order as far as their names tell.
-pub(super) fn line(parent: &str, names: &BTreeSet<String>, kind: Kind) -> Vec<Entry> {
+pub(super) fn line(parent: &str, names: &BTreeSet<String>, kind: Kind) -> Vec<ContenderName> {
     let in_line = |name: &String| match role(parent, name) {
         Role::Contender(entry) if entry.kind.lines_up_with(kind) => Some(entry),
         _ => None,
     };
-    let mut line: Vec<Entry> = names.iter().filter_map(in_line).collect();
+    let mut line: Vec<ContenderName> = names.iter().filter_map(in_line).collect();
     line.sort_by(sort_names);
     line
 }
 
-pub(super) fn choose(parent: &str, names: &BTreeSet<String>) -> BTreeMap<String, What> {
+pub(super) fn choose(parent: &str, names: &BTreeSet<String>) -> BTreeMap<String, NodePart> {
     let mut chosen = BTreeMap::new();
     let (mut claims, mut permits, mut parties) = (0, 0, 0);
     let is_among_the_first = |count: &mut usize| {
@@ -91,23 +91,23 @@ pub(super) fn choose(parent: &str, names: &BTreeSet<String>) -> BTreeMap<String,
     for name in names {
         let what = match role(parent, name) {
             Role::Contender(_) | Role::Item | Role::Mark => None,
-            Role::Claim => is_among_the_first(&mut claims).then_some(What::Data),
+            Role::Claim => is_among_the_first(&mut claims).then_some(NodePart::Data),
             // One called so may be a folder.
             Role::Permit if !name.contains('-') => {
-                is_among_the_first(&mut permits).then_some(What::DataAndChildren)
+                is_among_the_first(&mut permits).then_some(NodePart::DataAndChildren)
             }
-            Role::Permit => is_among_the_first(&mut permits).then_some(What::Data),
-            Role::Party(_) => is_among_the_first(&mut parties).then_some(What::Data),
-            Role::Ready => Some(What::Data),
+            Role::Permit => is_among_the_first(&mut permits).then_some(NodePart::Data),
+            Role::Party(_) => is_among_the_first(&mut parties).then_some(NodePart::Data),
+            Role::Ready => Some(NodePart::Data),
             // ZooKeeper's own nodes are no recipes.
             Role::Unknown if parent == "/" && name == "zookeeper" => None,
-            Role::Unknown => Some(What::DataAndChildren),
+            Role::Unknown => Some(NodePart::DataAndChildren),
         };
         chosen.extend(what.map(|what| (name.clone(), what)));
     }
     for kind in [Kind::Lock, Kind::Latch] {
         let first = line(parent, names, kind).into_iter().take(READ_OF_EACH);
-        chosen.extend(first.map(|entry| (entry.name, What::Data)));
+        chosen.extend(first.map(|entry| (entry.name, NodePart::Data)));
     }
     chosen
 }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::choose::{READ_OF_EACH, Role, line, role};
 use crate::path;
-use crate::recipes::contenders::{self, Contender, Seen};
+use crate::recipes::contenders::{self, Contender, SeenContender};
 use crate::recipes::{election, semaphore};
 use crate::session::watching::tree::Tree;
 use crate::session::wire::Stat;
 use crate::turn::REVOKE;
-use crate::turn::name::{Entry, Kind};
+use crate::turn::name::{ContenderName, Kind};
 
 const BESIDE_A_SEMAPHORE: &str = "-__lock__";
 const BESIDE_A_QUEUE: &str = "-__queue__";
@@ -126,11 +126,11 @@ impl View<'_> {
     }
 
     /// A contender, as soon as its node was read; without identity if we may not read it.
-    fn seen(&self, parent: &str, entry: Entry) -> Option<Seen> {
+    fn seen(&self, parent: &str, entry: ContenderName) -> Option<SeenContender> {
         let node = path::join(parent, &entry.name);
         match self.tree.get(&node) {
-            Some((data, stat)) => Some(Seen { entry, data: data.clone(), stat: *stat }),
-            None if self.tree.is_denied(&node) => Some(Seen::unreadable(entry)),
+            Some((data, stat)) => Some(SeenContender { entry, data: data.clone(), stat: *stat }),
+            None if self.tree.is_denied(&node) => Some(SeenContender::unreadable(entry)),
             None => None,
         }
     }
@@ -178,7 +178,7 @@ impl View<'_> {
         let mut found = Found::new(path, FoundKind::Election);
         let line = line(path, &self.families[path], Kind::Latch);
         let mut leader = None;
-        let candidates = |seen: Vec<Seen>| -> Vec<Contender> {
+        let candidates = |seen: Vec<SeenContender>| -> Vec<Contender> {
             leader = seen.first().map(|first| (first.stat.czxid, election::candidate_data(&first.data)));
             seen.into_iter().enumerate().map(|(at, seen)| election::candidate(seen, at == 0)).collect()
         };
@@ -192,7 +192,7 @@ impl View<'_> {
     }
 
     /// Those of the first entries that were read, and how many there are in all.
-    fn first_of(&self, path: &str, line: Vec<Entry>) -> (Vec<Seen>, usize) {
+    fn first_of(&self, path: &str, line: Vec<ContenderName>) -> (Vec<SeenContender>, usize) {
         let total = line.len();
         let first = line.into_iter().take(READ_OF_EACH);
         let seen: Vec<_> = first.filter_map(|entry| self.seen(path, entry)).collect();
@@ -206,8 +206,8 @@ impl View<'_> {
         &self,
         found: &mut Found,
         path: &str,
-        line: Vec<Entry>,
-        who: impl FnOnce(Vec<Seen>) -> Vec<Contender>,
+        line: Vec<ContenderName>,
+        who: impl FnOnce(Vec<SeenContender>) -> Vec<Contender>,
     ) -> Option<()> {
         let kinds: Vec<Kind> = line.iter().map(|entry| entry.kind).collect();
         let (mut seen, total) = self.first_of(path, line);
@@ -247,7 +247,8 @@ impl View<'_> {
 
     fn permits(&self, path: &str, (leases, locks): (&str, &str), size: Option<usize>) -> Found {
         let names = self.names(leases).filter(|name| self.is_permit(leases, name));
-        let (mut permits, mut count) = self.first_of(leases, names.map(|name| Entry::lease(name)).collect());
+        let (mut permits, mut count) =
+            self.first_of(leases, names.map(|name| ContenderName::lease(name)).collect());
         let line = self.families.get(locks).map(|names| line(locks, names, Kind::Lock)).unwrap_or_default();
         let (mut queue, waiting) = self.first_of(locks, line);
         permits.sort_by(|a, b| (a.stat.czxid, &a.entry.name).cmp(&(b.stat.czxid, &b.entry.name)));
@@ -376,7 +377,8 @@ fn member(node: &str, (data, stat): &(Vec<u8>, Stat), is_party: bool) -> Contend
 }
 
 fn contender(node: &str, identity: &str, kind: &str, stat: &Stat, holds: bool) -> Contender {
-    let seen = Seen { entry: Entry::lease(node), data: identity.as_bytes().to_vec(), stat: *stat };
+    let seen =
+        SeenContender { entry: ContenderName::lease(node), data: identity.as_bytes().to_vec(), stat: *stat };
     // Members write what they like.
     Contender { kind: kind.to_owned(), is_asked: identity.as_bytes() == REVOKE, ..seen.contender(holds) }
 }

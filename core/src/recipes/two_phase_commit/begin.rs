@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::coordinator::CommitTransaction;
-use super::layout::{Decision, Header, Key, Layout, Outcome, check_name};
+use super::layout::{Decision, Header, Key, Outcome, TransactionLayout, check_name};
 use super::nodes::{create, if_there};
 use super::ownership::{Commits, Hand, OUTCOME_STANDS};
-use super::transaction::{Transaction, abort_unless_committed};
+use super::transaction::{KnownTransaction, abort_unless_committed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
@@ -56,7 +56,7 @@ pub(super) async fn begin(
         payload: payload.to_vec(),
     };
     let Some(hand) = commits.take_in_hand(&key.nonce) else { unreachable!("nobody else has that nonce") };
-    let beginning = Beginning {
+    let beginning = BeginAttempt {
         commits: commits.clone(),
         session,
         coordinator,
@@ -69,7 +69,7 @@ pub(super) async fn begin(
     beginning.begin(&mut call).await
 }
 
-fn check_sites(layout: &Layout, sites: &[&str]) -> Result<()> {
+fn check_sites(layout: &TransactionLayout, sites: &[&str]) -> Result<()> {
     if sites.is_empty() {
         return Err(Error::invalid("sites", "are none; name those who vote"));
     }
@@ -83,7 +83,7 @@ fn check_sites(layout: &Layout, sites: &[&str]) -> Result<()> {
 }
 
 /// A transaction on its way. Given up, it is withdrawn.
-struct Beginning {
+struct BeginAttempt {
     commits: Arc<Commits>,
     session: Arc<Session>,
     coordinator: String,
@@ -110,7 +110,7 @@ enum BegunBefore {
     Nothing,
 }
 
-impl Beginning {
+impl BeginAttempt {
     async fn begin(mut self, call: &mut Call) -> Result<CommitTransaction> {
         let begun = self.write(call).await;
         begun.map_err(|error| {
@@ -211,7 +211,7 @@ impl Beginning {
         // When it was in doubt, it may have begun long ago.
         let age = self.since.map_or(Duration::ZERO, |since| now.since(since));
         let deadline = now + timeout.saturating_sub(age).max(timeout / 2);
-        let transaction = Transaction::new(self.key.clone(), self.header.clone(), deadline);
+        let transaction = KnownTransaction::new(self.key.clone(), self.header.clone(), deadline);
         if let Some(outcome) = known {
             transaction.known.get_or_init(|| outcome);
         }
@@ -232,7 +232,7 @@ impl Beginning {
     }
 }
 
-impl Drop for Beginning {
+impl Drop for BeginAttempt {
     fn drop(&mut self) {
         // A forked child has no session.
         let Some(asked) = self.asked.take().filter(|_| self.session.process().is_present()) else { return };
@@ -268,7 +268,7 @@ fn describe_doubt(error: Error, id: &str) -> Error {
 }
 
 /// Whether the node of the transaction stands.
-async fn is_begun(layout: &Layout, call: &mut Call, key: &Key) -> Result<bool> {
+async fn is_begun(layout: &TransactionLayout, call: &mut Call, key: &Key) -> Result<bool> {
     let node = layout.transaction(&key.id);
     let asked = call.ask(BEGIN, |server_session| if_there(server_session.get_data(&node))).await;
     let found = asked.map_err(|failure| failure.about(BEGIN, &node))?;
@@ -276,7 +276,12 @@ async fn is_begun(layout: &Layout, call: &mut Call, key: &Key) -> Result<bool> {
 }
 
 /// What came of an attempt that was made in another session.
-async fn find_begun(layout: &Layout, call: &mut Call, key: &Key, asked: &LostAttempt) -> Result<BegunBefore> {
+async fn find_begun(
+    layout: &TransactionLayout,
+    call: &mut Call,
+    key: &Key,
+    asked: &LostAttempt,
+) -> Result<BegunBefore> {
     let node = &asked.depends_on;
     // What is read behind it is not older: the server has answered it in turn.
     match call.ask(BEGIN, |server_session| server_session.delete(node, None)).await {

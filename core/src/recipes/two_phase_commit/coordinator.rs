@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::layout::{Header, Key, Layout, Outcome};
-use super::nodes::{AT_ONCE, Node, each, if_there, is_denied, names};
+use super::layout::{Header, Key, Outcome, TransactionLayout};
+use super::nodes::{AT_ONCE, ReadNode, each, if_there, is_denied, names};
 use super::ownership::{Commits, Hand, leave_outcome, sweep_outcomes};
-use super::transaction::{DECIDING, OutcomeWaiter, Transaction, abort_unless_committed, collect};
+use super::transaction::{DECIDING, KnownTransaction, OutcomeWaiter, abort_unless_committed, collect};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
@@ -25,14 +25,14 @@ pub struct CommitTransaction(Arc<Coordinated>);
 
 pub(super) struct Coordinated {
     hand: Hand,
-    transaction: Arc<Transaction>,
+    transaction: Arc<KnownTransaction>,
     /// The version of the mark that says whose it is: what somebody else has taken over is theirs to end.
     mark: i32,
     is_over: AtomicBool,
 }
 
 impl CommitTransaction {
-    pub(super) fn new(hand: Hand, transaction: Arc<Transaction>, mark: i32) -> CommitTransaction {
+    pub(super) fn new(hand: Hand, transaction: Arc<KnownTransaction>, mark: i32) -> CommitTransaction {
         CommitTransaction(Arc::new(Coordinated { hand, transaction, mark, is_over: AtomicBool::new(false) }))
     }
 
@@ -241,7 +241,7 @@ pub(super) async fn recover(commits: &Arc<Commits>) -> Result<Vec<CommitTransact
         let deadline = commits.servers_time.deadline(&header, &stat, now);
         let key = header.key(&id);
         let attended = commits.attended(&key.nonce);
-        let transaction = attended.unwrap_or_else(|| Arc::new(Transaction::new(key, header, deadline)));
+        let transaction = attended.unwrap_or_else(|| Arc::new(KnownTransaction::new(key, header, deadline)));
         taken.push((stat.czxid, CommitTransaction::new(hand, transaction, mark.version)));
     }
     taken.sort_by_key(|(czxid, _)| *czxid);
@@ -272,7 +272,7 @@ pub(super) async fn recover(commits: &Arc<Commits>) -> Result<Vec<CommitTransact
 
 /// Those that are nobody's who is there, but for us. They are looked at together: mostly there is nothing to do.
 async fn list_orphans(
-    layout: &Layout,
+    layout: &TransactionLayout,
     call: &mut Call,
     own: &str,
     present: &[String],
@@ -284,12 +284,12 @@ async fn list_orphans(
     let mut asked = Vec::new();
     for ((key, mark), owner) in keys.into_iter().zip(&marks).zip(owners) {
         let is_in_question = match owner {
-            Node::Missing => true,
-            Node::Told(owner, _) => {
+            ReadNode::Missing => true,
+            ReadNode::Told(owner, _) => {
                 let owner = String::from_utf8_lossy(&owner);
                 owner == own || !present.iter().any(|name| *name == owner)
             }
-            Node::Denied => {
+            ReadNode::Denied => {
                 call.session().skip(mark, Flaw::Denied);
                 false
             }
@@ -302,14 +302,14 @@ async fn list_orphans(
 }
 
 /// The keys of those of these transactions that can be read.
-async fn list_readable(layout: &Layout, call: &mut Call, ids: &[String]) -> Result<Vec<Key>> {
+async fn list_readable(layout: &TransactionLayout, call: &mut Call, ids: &[String]) -> Result<Vec<Key>> {
     let nodes: Vec<_> = ids.iter().map(|id| layout.transaction(id)).collect();
     let mut keys = Vec::new();
     for ((id, path), node) in ids.iter().zip(&nodes).zip(each(call, RECOVER, &nodes).await?) {
         match node {
-            Node::Missing => {}
-            Node::Denied => call.session().skip(path, Flaw::Denied),
-            Node::Told(data, _) => match Header::parse(&data) {
+            ReadNode::Missing => {}
+            ReadNode::Denied => call.session().skip(path, Flaw::Denied),
+            ReadNode::Told(data, _) => match Header::parse(&data) {
                 Some(header) => keys.push(header.key(id)),
                 None => call.session().skip(path, Flaw::Encoding),
             },
@@ -415,7 +415,7 @@ fn take_committed(commits: &Arc<Commits>) -> Vec<CommitTransaction> {
     let all = std::mem::take(&mut *commits.committed());
     let taken = all.into_iter().filter_map(|(key, header)| {
         let hand = commits.take_in_hand(&key.nonce)?;
-        let transaction = Transaction::new(key, header, commits.client.session().ok()?.now());
+        let transaction = KnownTransaction::new(key, header, commits.client.session().ok()?.now());
         transaction.known.get_or_init(|| Outcome::Commit);
         Some(CommitTransaction::new(hand, Arc::new(transaction), 0))
     });

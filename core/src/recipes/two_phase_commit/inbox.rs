@@ -3,11 +3,11 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::layout::{Decision, Header, Key, Layout, Outcome};
-use super::nodes::{AT_ONCE, Node, all_of, is_there, node};
+use super::layout::{Decision, Header, Key, Outcome, TransactionLayout};
+use super::nodes::{AT_ONCE, ReadNode, all_of, is_there, node};
 use super::ownership::Commits;
 use super::site::{Proposal, Site};
-use super::transaction::Transaction;
+use super::transaction::KnownTransaction;
 use crate::error::{Error, Result};
 use crate::mutex::lock;
 use crate::session::Session;
@@ -117,7 +117,7 @@ impl Site {
         Ok(all.into_iter().map(|asked| asked.proposal).collect())
     }
 
-    async fn watch_inbox(&self, layout: &Layout, call: &mut Call) -> Result<(Vec<String>, Watch)> {
+    async fn watch_inbox(&self, layout: &TransactionLayout, call: &mut Call) -> Result<(Vec<String>, Watch)> {
         let inbox = layout.inbox(&self.name);
         loop {
             match call.ask(NEXT, |server_session| server_session.watch_children(&inbox)).await {
@@ -160,7 +160,7 @@ impl Site {
 
     async fn read_some(
         &self,
-        layout: &Layout,
+        layout: &TransactionLayout,
         session: &Arc<Session>,
         call: &mut Call,
         keys: &[Key],
@@ -186,12 +186,12 @@ impl Site {
         let mut read = Vec::new();
         for (key, (whole, vote, is_open)) in keys.iter().zip(all) {
             let found = match whole {
-                Node::Denied => {
+                ReadNode::Denied => {
                     session.skip(&layout.transaction(&key.id), Flaw::Denied);
                     continue;
                 }
-                Node::Missing => None,
-                Node::Told(data, stat) => match Header::parse(&data) {
+                ReadNode::Missing => None,
+                ReadNode::Told(data, stat) => match Header::parse(&data) {
                     Some(header) => Some((header, stat)).filter(|(header, _)| header.nonce == key.nonce),
                     None => {
                         session.skip(&layout.transaction(&key.id), Flaw::Encoding);
@@ -201,7 +201,7 @@ impl Site {
             };
             match (found, vote) {
                 (None, _) => self.forget_collected(layout, session, key),
-                (Some(_), Node::Denied) => session.skip(&layout.vote(key, &self.name), Flaw::Denied),
+                (Some(_), ReadNode::Denied) => session.skip(&layout.vote(key, &self.name), Flaw::Denied),
                 (Some((header, stat)), vote) => {
                     let vote = vote.data().map(|(vote, _)| vote);
                     read.push(InboxEntry { key: key.clone(), header, stat, vote, is_open });
@@ -212,7 +212,7 @@ impl Site {
     }
 
     /// It was collected without us: there is nothing for us to do.
-    fn forget_collected(&self, layout: &Layout, session: &Session, key: &Key) {
+    fn forget_collected(&self, layout: &TransactionLayout, session: &Session, key: &Key) {
         // Whoever has voted is waited for. So we have not, and then there was no commit.
         if let Some(transaction) = lock(&self.known).remove(&key.nonce).and_then(|known| known.upgrade()) {
             transaction.known.get_or_init(|| Outcome::Abort);
@@ -228,7 +228,8 @@ impl Site {
     ) -> InboxProposal {
         let InboxEntry { key, header, stat, vote, is_open } = found;
         let deadline = commits.servers_time.deadline(&header, &stat, now);
-        let transaction = self.share_transaction(&key, || Transaction::new(key.clone(), header, deadline));
+        let transaction =
+            self.share_transaction(&key, || KnownTransaction::new(key.clone(), header, deadline));
         let has_voted = vote.is_some();
         if let Some(vote) = vote {
             transaction.voted.get_or_init(|| Decision::parse(&vote).outcome);
@@ -238,7 +239,7 @@ impl Site {
     }
 
     /// One for all handles, so that what one of them learns the others know.
-    fn share_transaction(&self, key: &Key, make: impl FnOnce() -> Transaction) -> Arc<Transaction> {
+    fn share_transaction(&self, key: &Key, make: impl FnOnce() -> KnownTransaction) -> Arc<KnownTransaction> {
         let mut known = lock(&self.known);
         known.retain(|_, transaction| transaction.strong_count() > 0);
         if let Some(transaction) = known.get(&key.nonce).and_then(Weak::upgrade) {

@@ -77,11 +77,11 @@ impl Key {
 
 /// Makes paths.
 #[derive(Clone)]
-pub(super) struct Layout {
+pub(super) struct TransactionLayout {
     pub(super) root: String,
 }
 
-impl Layout {
+impl TransactionLayout {
     pub(super) fn transactions(&self) -> String {
         join(&self.root, "transactions")
     }
@@ -145,7 +145,7 @@ impl Layout {
 }
 
 /// A name that is to be that of a node.
-pub(super) fn check_name(layout: &Layout, argument: &str, name: &str) -> Result<()> {
+pub(super) fn check_name(layout: &TransactionLayout, argument: &str, name: &str) -> Result<()> {
     if let Some(problem) = path::problem_of_name(name) {
         let problem = format!("{name:?} is no name of a node: it {problem}");
         return Err(Error::invalid(argument, problem).with_path(&*layout.root));

@@ -47,7 +47,7 @@ mod transaction;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use self::layout::{Layout, check_name};
+use self::layout::{TransactionLayout, check_name};
 use self::ownership::Commits;
 use self::site::Site;
 use crate::client::Client;
@@ -66,7 +66,7 @@ impl Client {
     pub fn two_phase_commit(&self, path: &str, mode: CommitMode) -> Result<TwoPhaseCommit> {
         self.session()?;
         path::recipe(path)?;
-        let layout = Layout { root: path.to_owned() };
+        let layout = TransactionLayout { root: path.to_owned() };
         let commits = Arc::new(Commits::new(self.clone(), layout, mode));
         Ok(TwoPhaseCommit { commits, site: Arc::default() })
     }

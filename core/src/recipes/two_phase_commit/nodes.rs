@@ -11,30 +11,30 @@ const LIST: &str = "show";
 pub(super) const AT_ONCE: usize = 100;
 
 /// What there is to know of a node.
-pub(super) enum Node {
+pub(super) enum ReadNode {
     Missing,
     /// We may not read it.
     Denied,
     Told(Vec<u8>, Stat),
 }
 
-impl Node {
+impl ReadNode {
     /// What it says, if it is there and we may read it.
     pub(super) fn data(self) -> Option<(Vec<u8>, Stat)> {
         match self {
-            Node::Told(data, stat) => Some((data, stat)),
-            Node::Missing | Node::Denied => None,
+            ReadNode::Told(data, stat) => Some((data, stat)),
+            ReadNode::Missing | ReadNode::Denied => None,
         }
     }
 }
 
 /// What a node says.
-pub(super) fn node(flight: Flight<(Vec<u8>, Stat)>) -> Flight<Node> {
+pub(super) fn node(flight: Flight<(Vec<u8>, Stat)>) -> Flight<ReadNode> {
     Box::pin(async move {
         match flight.await {
-            Ok((data, stat)) => Ok(Node::Told(data, stat)),
-            Err(WireError::NoNode) => Ok(Node::Missing),
-            Err(WireError::NoAuth) => Ok(Node::Denied),
+            Ok((data, stat)) => Ok(ReadNode::Told(data, stat)),
+            Err(WireError::NoNode) => Ok(ReadNode::Missing),
+            Err(WireError::NoAuth) => Ok(ReadNode::Denied),
             Err(error) => Err(error),
         }
     })
@@ -52,7 +52,7 @@ pub(super) fn is_there(flight: Flight<Option<Stat>>) -> Flight<bool> {
 }
 
 /// What each of them says.
-pub(super) async fn each(call: &mut Call, verb: &str, nodes: &[String]) -> Result<Vec<Node>> {
+pub(super) async fn each(call: &mut Call, verb: &str, nodes: &[String]) -> Result<Vec<ReadNode>> {
     let mut all = Vec::with_capacity(nodes.len());
     for some in nodes.chunks(AT_ONCE) {
         let asked = call.ask(verb, |server_session| {

@@ -18,10 +18,10 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::layout::{CommitMode, Header, Key, Layout, Outcome};
-use super::nodes::{Node, create, each, names};
+use super::layout::{CommitMode, Header, Key, Outcome, TransactionLayout};
+use super::nodes::{ReadNode, create, each, names};
 use super::servers_time::ServersTime;
-use super::transaction::{OutcomeWaiter, Transaction};
+use super::transaction::{KnownTransaction, OutcomeWaiter};
 use crate::client::Client;
 use crate::error::Result;
 use crate::mutex::lock;
@@ -38,7 +38,7 @@ const OUTCOME: &str = "outcome";
 /// What all transactions of one handle have in common.
 pub(super) struct Commits {
     pub(super) client: Client,
-    pub(super) layout: Layout,
+    pub(super) layout: TransactionLayout,
     pub(super) mode: CommitMode,
     /// That this coordinator is there, from its first transaction on, and by which name.
     alive: Arc<tokio::sync::Mutex<Option<Alive>>>,
@@ -111,9 +111,9 @@ impl Drop for Hand {
 }
 
 /// Something is on its way to the servers.
-pub(super) struct Ending(Arc<Commits>);
+pub(super) struct TransactionEnding(Arc<Commits>);
 
-impl Drop for Ending {
+impl Drop for TransactionEnding {
     fn drop(&mut self) {
         let hands = &self.0.hands;
         if hands.ending.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -124,10 +124,10 @@ impl Drop for Ending {
 
 /// By nonce, what this coordinator sees to.
 #[derive(Default)]
-struct AttendedTransactions(Mutex<HashMap<String, Weak<Transaction>>>);
+struct AttendedTransactions(Mutex<HashMap<String, Weak<KnownTransaction>>>);
 
 /// Somebody sees to it, until this is dropped.
-struct Attending(Arc<Transaction>);
+struct Attending(Arc<KnownTransaction>);
 
 impl Drop for Attending {
     fn drop(&mut self) {
@@ -136,7 +136,7 @@ impl Drop for Attending {
 }
 
 impl Commits {
-    pub(super) fn new(client: Client, layout: Layout, mode: CommitMode) -> Commits {
+    pub(super) fn new(client: Client, layout: TransactionLayout, mode: CommitMode) -> Commits {
         Commits {
             client,
             layout,
@@ -219,9 +219,9 @@ impl Commits {
     }
 
     /// The servers are to be told of something, until that is dropped.
-    pub(super) fn ending(self: &Arc<Self>) -> Ending {
+    pub(super) fn ending(self: &Arc<Self>) -> TransactionEnding {
         self.hands.ending.fetch_add(1, Ordering::AcqRel);
-        Ending(self.clone())
+        TransactionEnding(self.clone())
     }
 
     /// Waits until the servers have been told of everything that this handle is done with, or that was given up.
@@ -241,7 +241,7 @@ impl Commits {
 
     /// Sees to it from now on that this transaction is decided: the commit when all votes are there, the abort when its time
     /// is over. Until then its coordinator is there, whoever still has a handle; the end of the client ends it.
-    pub(super) fn attend(&self, transaction: &Arc<Transaction>) {
+    pub(super) fn attend(&self, transaction: &Arc<KnownTransaction>) {
         let Ok(session) = self.client.session() else { return };
         if transaction.known.get().is_some() || transaction.is_attended.send_replace(true) {
             return;
@@ -260,12 +260,16 @@ impl Commits {
     }
 
     /// The transaction of this nonce, if it is attended to.
-    pub(super) fn attended(&self, nonce: &str) -> Option<Arc<Transaction>> {
+    pub(super) fn attended(&self, nonce: &str) -> Option<Arc<KnownTransaction>> {
         lock(&self.attended.0).get(nonce).and_then(Weak::upgrade)
     }
 }
 
-async fn decide_in_background(transaction: &Transaction, layout: &Layout, session: &Arc<Session>) {
+async fn decide_in_background(
+    transaction: &KnownTransaction,
+    layout: &TransactionLayout,
+    session: &Arc<Session>,
+) {
     let mut call = session.call(None);
     call.insist();
     if let Err(error) =
@@ -281,7 +285,7 @@ pub(super) const OUTCOME_STANDS: Duration = Duration::from_secs(24 * 3600);
 const MOST_LOOKS: usize = 100;
 
 /// The part of a transaction that leaves it.
-pub(super) fn leave_outcome(layout: &Layout, key: &Key, outcome: Outcome) -> Write {
+pub(super) fn leave_outcome(layout: &TransactionLayout, key: &Key, outcome: Outcome) -> Write {
     create(layout.noted(key), outcome.name().as_bytes().to_vec())
 }
 
@@ -301,7 +305,7 @@ pub(super) async fn sweep_outcomes(
     let servers = commits.servers_time.now(session.now());
     let ours = session.clock().wall();
     for (node, found) in nodes.iter().zip(each(call, OUTCOME, &nodes).await?) {
-        if let Node::Told(_, stat) = found
+        if let ReadNode::Told(_, stat) = found
             && has_stood(stat.ctime, servers, ours)
         {
             match call.ask(OUTCOME, |server_session| server_session.delete(node, Some(0))).await {

@@ -17,10 +17,10 @@ use crate::session::wire::Stat;
 const MOST_SEEN: usize = 10_000;
 
 #[derive(Default)]
-pub(super) struct ServersTime(Mutex<Known>);
+pub(super) struct ServersTime(Mutex<KnownTime>);
 
 #[derive(Default)]
-struct Known {
+struct KnownTime {
     /// How far the servers' clock is ahead of ours, in milliseconds.
     ahead: Option<i64>,
     /// By nonce, when a transaction was first seen.
@@ -28,7 +28,7 @@ struct Known {
 }
 
 impl ServersTime {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownTime> {
         lock(&self.0)
     }
 

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::layout::{CommitMode, Decision, Key, Outcome};
 use super::nodes::{create, if_there};
 use super::ownership::Commits;
-use super::transaction::{DECIDING, OutcomeWaiter, Transaction, collect, removal};
+use super::transaction::{DECIDING, KnownTransaction, OutcomeWaiter, collect, removal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::session::Session;
@@ -35,7 +35,7 @@ pub(super) struct Site {
     /// What was found and nobody has asked for yet; one caller looks at a time.
     pub(super) found: tokio::sync::Mutex<VecDeque<Proposal>>,
     /// By nonce, what is known of those that somebody has a handle on.
-    pub(super) known: Mutex<HashMap<String, Weak<Transaction>>>,
+    pub(super) known: Mutex<HashMap<String, Weak<KnownTransaction>>>,
 }
 
 impl Site {
@@ -94,7 +94,7 @@ impl Site {
 pub struct Proposal {
     commits: Arc<Commits>,
     site: Arc<Site>,
-    transaction: Arc<Transaction>,
+    transaction: Arc<KnownTransaction>,
     has_voted: bool,
 }
 
@@ -102,7 +102,7 @@ impl Proposal {
     pub(super) fn new(
         commits: Arc<Commits>,
         site: Arc<Site>,
-        transaction: Arc<Transaction>,
+        transaction: Arc<KnownTransaction>,
         has_voted: bool,
     ) -> Proposal {
         Proposal { commits, site, transaction, has_voted }

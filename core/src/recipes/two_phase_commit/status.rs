@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::layout::{CommitMode, Decision, Header, Layout, Outcome};
-use super::nodes::{AT_ONCE, Node, all_of, if_there, is_there, names, node};
+use super::layout::{CommitMode, Decision, Header, Outcome, TransactionLayout};
+use super::nodes::{AT_ONCE, ReadNode, all_of, if_there, is_there, names, node};
 use super::ownership::Commits;
 use super::transaction::{missing, write_decision};
 use crate::error::Result;
@@ -74,7 +74,7 @@ struct Present {
 }
 
 impl Present {
-    async fn ask(layout: &Layout, call: &mut Call) -> Result<Present> {
+    async fn ask(layout: &TransactionLayout, call: &mut Call) -> Result<Present> {
         let sites = names(call, &layout.sites()).await?;
         let coordinators = names(call, &layout.coordinators()).await?;
         Ok(Present { sites: sites.into_iter().collect(), coordinators: coordinators.into_iter().collect() })
@@ -119,14 +119,14 @@ struct ReadTransaction {
 
 /// What stands of it.
 struct Rest {
-    decided: Node,
-    mark: Node,
+    decided: ReadNode,
+    mark: ReadNode,
     entered: Vec<bool>,
 }
 
 /// When each of them began, and how it stands, as far as they are there.
 async fn read_status(
-    layout: &Layout,
+    layout: &TransactionLayout,
     call: &mut Call,
     ids: &[String],
     present: &Present,
@@ -144,9 +144,9 @@ async fn read_status(
     let (mut all, mut seen) = (Vec::new(), Vec::new());
     for ((id, path), (said, children)) in ids.iter().zip(&paths).zip(found) {
         let (why, stat) = match (said, children) {
-            (Node::Missing, _) | (_, Children::Missing) => continue,
-            (Node::Denied, _) | (_, Children::Denied) => (Flaw::Denied, Stat::default()),
-            (Node::Told(data, stat), Children::Told(children)) => match Header::parse(&data) {
+            (ReadNode::Missing, _) | (_, ListedChildren::Missing) => continue,
+            (ReadNode::Denied, _) | (_, ListedChildren::Denied) => (Flaw::Denied, Stat::default()),
+            (ReadNode::Told(data, stat), ListedChildren::Told(children)) => match Header::parse(&data) {
                 Some(header) => {
                     seen.push(ReadTransaction { id: id.clone(), header, stat, children });
                     continue;
@@ -162,7 +162,7 @@ async fn read_status(
         let mark = layout.coordinator(&seen.header.key(&seen.id));
         let czxid = seen.stat.czxid;
         let status = match rest {
-            Rest { decided: Node::Denied, .. } | Rest { mark: Node::Denied, .. } => {
+            Rest { decided: ReadNode::Denied, .. } | Rest { mark: ReadNode::Denied, .. } => {
                 call.session().skip(&mark, Flaw::Denied);
                 unreadable(&seen.id, &seen.stat, Flaw::Denied)
             }
@@ -173,24 +173,24 @@ async fn read_status(
     Ok(all)
 }
 
-enum Children {
+enum ListedChildren {
     Missing,
     Denied,
     Told(Vec<String>),
 }
 
-fn listed(flight: Flight<Vec<String>>) -> Flight<Children> {
+fn listed(flight: Flight<Vec<String>>) -> Flight<ListedChildren> {
     Box::pin(async move {
         match flight.await {
-            Ok(names) => Ok(Children::Told(names)),
-            Err(WireError::NoNode) => Ok(Children::Missing),
-            Err(WireError::NoAuth) => Ok(Children::Denied),
+            Ok(names) => Ok(ListedChildren::Told(names)),
+            Err(WireError::NoNode) => Ok(ListedChildren::Missing),
+            Err(WireError::NoAuth) => Ok(ListedChildren::Denied),
             Err(error) => Err(error),
         }
     })
 }
 
-async fn rests(layout: &Layout, call: &mut Call, seen: &[ReadTransaction]) -> Result<Vec<Rest>> {
+async fn rests(layout: &TransactionLayout, call: &mut Call, seen: &[ReadTransaction]) -> Result<Vec<Rest>> {
     let asked = call.ask(SHOW, |server_session| {
         let flights = seen.iter().map(|seen| {
             let key = seen.header.key(&seen.id);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::layout::{CommitMode, Decision, Header, Key, Layout, Outcome};
+use super::layout::{CommitMode, Decision, Header, Key, Outcome, TransactionLayout};
 use super::nodes::{all_of, create, if_there};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
@@ -30,7 +30,7 @@ pub(super) enum OutcomeWaiter {
 }
 
 /// What is known of a transaction.
-pub(super) struct Transaction {
+pub(super) struct KnownTransaction {
     pub(super) key: Key,
     pub(super) header: Header,
     /// From then on whoever waits decides.
@@ -45,9 +45,9 @@ pub(super) struct Transaction {
     pub(super) is_attended: watch::Sender<bool>,
 }
 
-impl Transaction {
-    pub(super) fn new(key: Key, header: Header, deadline: Moment) -> Transaction {
-        Transaction {
+impl KnownTransaction {
+    pub(super) fn new(key: Key, header: Header, deadline: Moment) -> KnownTransaction {
+        KnownTransaction {
             key,
             header,
             deadline,
@@ -62,7 +62,7 @@ impl Transaction {
     /// ConnectionLost: no server answers, so that this is not known.
     pub(super) async fn wait_for_outcome(
         &self,
-        layout: &Layout,
+        layout: &TransactionLayout,
         session: &Session,
         call: &mut Call,
         waiter: OutcomeWaiter,
@@ -81,7 +81,7 @@ impl Transaction {
 
     async fn learn_outcome(
         &self,
-        layout: &Layout,
+        layout: &TransactionLayout,
         session: &Session,
         call: &mut Call,
         waiter: OutcomeWaiter,
@@ -109,7 +109,7 @@ impl Transaction {
     /// Waits until somebody has decided, and decides itself as soon as that is its turn.
     async fn wait_for_decision(
         &self,
-        layout: &Layout,
+        layout: &TransactionLayout,
         session: &Session,
         call: &mut Call,
         waiter: OutcomeWaiter,
@@ -182,7 +182,7 @@ impl Transaction {
         }
     }
 
-    async fn read_state(&self, layout: &Layout, call: &mut Call) -> Result<TransactionState> {
+    async fn read_state(&self, layout: &TransactionLayout, call: &mut Call) -> Result<TransactionState> {
         let (open, decision) = (layout.open(&self.key), layout.decision(&self.key));
         let asked = call.ask(VERB, |server_session| {
             // In this order: the one takes the place of the other.
@@ -203,7 +203,7 @@ impl Transaction {
     /// `None`: it is there after all.
     async fn read_state_behind_sync(
         &self,
-        layout: &Layout,
+        layout: &TransactionLayout,
         call: &mut Call,
     ) -> Result<Option<TransactionState>> {
         let (open, decision, noted) =
@@ -230,7 +230,7 @@ impl Transaction {
     }
 
     /// As far as can be told in one look.
-    pub(super) async fn have_all_voted(&self, layout: &Layout, call: &mut Call) -> Result<bool> {
+    pub(super) async fn have_all_voted(&self, layout: &TransactionLayout, call: &mut Call) -> Result<bool> {
         let node = layout.transaction(&self.key.id);
         let found = call.ask(VERB, |server_session| server_session.exists(&node)).await;
         let children =
@@ -240,7 +240,11 @@ impl Transaction {
     }
 
     /// Writes the commit if all have voted; `None` if they have not. Answers what is decided.
-    pub(super) async fn write_commit(&self, layout: &Layout, call: &mut Call) -> Result<Option<Decision>> {
+    pub(super) async fn write_commit(
+        &self,
+        layout: &TransactionLayout,
+        call: &mut Call,
+    ) -> Result<Option<Decision>> {
         let check = |site: &String| Write::Check { path: layout.vote(&self.key, site), version: Some(0) };
         let votes = self.header.sites.iter().map(check).collect();
         write_decision(layout, call, &self.key, Decision::commit(), votes).await
@@ -273,7 +277,7 @@ async fn wait_for_news(decided: &mut Watch, vote: Option<Watch>, over: impl Futu
 /// Writes the decision, unless there is one; answers what is decided. `None`: what it depends on, or the transaction itself, is not
 /// there.
 pub(super) async fn write_decision(
-    layout: &Layout,
+    layout: &TransactionLayout,
     call: &mut Call,
     key: &Key,
     decision: Decision,
@@ -303,7 +307,11 @@ pub(super) async fn write_decision(
 }
 
 /// What was decided; `None` if nothing is.
-pub(super) async fn read_decision(layout: &Layout, call: &mut Call, key: &Key) -> Result<Option<Decision>> {
+pub(super) async fn read_decision(
+    layout: &TransactionLayout,
+    call: &mut Call,
+    key: &Key,
+) -> Result<Option<Decision>> {
     let node = layout.decision(key);
     let asked = call.ask(VERB, |server_session| if_there(server_session.get_data(&node))).await;
     let found = asked.map_err(|failure| failure.about(VERB, &node))?;
@@ -311,12 +319,17 @@ pub(super) async fn read_decision(layout: &Layout, call: &mut Call, key: &Key) -
 }
 
 /// What removes a transaction of which only the decision is left.
-pub(super) fn removal(layout: &Layout, key: &Key) -> [Write; 2] {
+pub(super) fn removal(layout: &TransactionLayout, key: &Key) -> [Write; 2] {
     [layout.decision(key), layout.transaction(&key.id)].map(|path| Write::Delete { path, version: None })
 }
 
 /// Removes the transaction if everybody is done with it. These are its sites.
-pub(super) async fn collect(layout: &Layout, call: &mut Call, key: &Key, sites: &[String]) -> Result<()> {
+pub(super) async fn collect(
+    layout: &TransactionLayout,
+    call: &mut Call,
+    key: &Key,
+    sites: &[String],
+) -> Result<()> {
     let (node, decision) = (layout.transaction(&key.id), layout.decision(key));
     loop {
         let asked = call.ask(VERB, |server_session| {
@@ -351,7 +364,12 @@ const MOST_KEPT: i32 = 1000;
 
 /// The entries of sites that have not voted, are not there, and have so much to catch up with already: without a vote of
 /// theirs there is nothing that they have to know.
-async fn surplus(layout: &Layout, call: &mut Call, key: &Key, sites: &[String]) -> Result<Vec<String>> {
+async fn surplus(
+    layout: &TransactionLayout,
+    call: &mut Call,
+    key: &Key,
+    sites: &[String],
+) -> Result<Vec<String>> {
     let paths = |site: &String| [layout.entry(site, key), layout.inbox(site), layout.site(site)];
     let paths: Vec<_> = sites.iter().flat_map(paths).collect();
     let asked = call
@@ -367,7 +385,7 @@ async fn surplus(layout: &Layout, call: &mut Call, key: &Key, sites: &[String]) 
 
 /// Aborts what began and is done with it, unless it is committed already. Answers what it came to.
 pub(super) async fn abort_unless_committed(
-    layout: &Layout,
+    layout: &TransactionLayout,
     call: &mut Call,
     key: &Key,
     sites: &[String],

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::{Lease, Terms};
+use super::{Lease, LeaseTerms};
 use crate::session::clock::Moment;
 
 /// One step of the model.
@@ -121,7 +121,7 @@ impl World {
         let next_ping = DAWN + rng.below(tick / 2);
         let rounding = [tick, 1][rng.below(2) as usize];
         let server_tick = is_tick_known.then(|| Duration::from_millis(tick));
-        let terms = Terms { server_tick, ..Terms::default() };
+        let terms = LeaseTerms { server_tick, ..LeaseTerms::default() };
         let lease = Lease::new(Duration::from_millis(timeout), terms, moment(DAWN), moment(DAWN));
         World {
             timeout,

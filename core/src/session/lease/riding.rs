@@ -10,7 +10,7 @@ const MOST_IN_FLIGHT: usize = 6;
 
 #[derive(Copy, Clone, Debug)]
 struct Ride {
-    terms: Terms,
+    terms: LeaseTerms,
     /// How long an answer takes.
     answer: u64,
     /// When the acquisition is asked for, after the last contact of the idle time.
@@ -88,21 +88,21 @@ impl Ride {
 }
 
 /// Whether a pause of so long costs nothing, whenever it comes, whatever stands still.
-fn bears(terms: Terms, answer: u64, pause: u64) -> bool {
+fn bears(terms: LeaseTerms, answer: u64, pause: u64) -> bool {
     let rides = (0..16).flat_map(|nth| (0..24).map(move |begin| (T / 8 * nth / 16 + 1, T / 3 * begin / 24)));
     rides
         .flat_map(|ride| [(ride, false), (ride, true)])
         .all(|((acquires, begins), is_ours)| Ride { terms, answer, acquires, begins, pause, is_ours }.keeps())
 }
 
-fn known(tick: u64) -> Terms {
-    Terms { server_tick: Some(Duration::from_millis(tick)), ..Terms::default() }
+fn known(tick: u64) -> LeaseTerms {
+    LeaseTerms { server_tick: Some(Duration::from_millis(tick)), ..LeaseTerms::default() }
 }
 
 #[test]
 fn a_pause_as_long_as_is_promised_costs_nothing() {
-    let relaxed = Terms { mode: LeaseMode::Relaxed, ..Terms::default() };
-    for terms in [Terms::default(), known(T / 2), known(T / 4), known(T / 15), relaxed] {
+    let relaxed = LeaseTerms { mode: LeaseMode::Relaxed, ..LeaseTerms::default() };
+    for terms in [LeaseTerms::default(), known(T / 2), known(T / 4), known(T / 15), relaxed] {
         let promised = Lease::tolerates(Duration::from_millis(T), terms).as_millis() as u64;
         // Where the pause may be longer, answers have to be quicker.
         let slowest = if promised > T * 2 / 5 { T / 50 } else { T / 25 };
@@ -115,9 +115,12 @@ fn a_pause_as_long_as_is_promised_costs_nothing() {
 /// The table of docs/production.md, in fortieths of T.
 #[test]
 fn slower_answers_leave_less() {
-    let relaxed = Terms { mode: LeaseMode::Relaxed, ..Terms::default() };
-    let rows =
-        [(Terms::default(), [12, 9, 5, 0]), (known(T / 5), [18, 14, 11, 2]), (relaxed, [19, 17, 16, 14])];
+    let relaxed = LeaseTerms { mode: LeaseMode::Relaxed, ..LeaseTerms::default() };
+    let rows = [
+        (LeaseTerms::default(), [12, 9, 5, 0]),
+        (known(T / 5), [18, 14, 11, 2]),
+        (relaxed, [19, 17, 16, 14]),
+    ];
     for (terms, row) in rows {
         for (part, left) in [25, 16, 12, 8].into_iter().zip(row) {
             assert!(

@@ -9,7 +9,7 @@ fn at(ms: u64) -> Moment {
 }
 
 fn lease() -> Lease {
-    Lease::new(T, Terms::default(), at(1000), at(1010))
+    Lease::new(T, LeaseTerms::default(), at(1000), at(1010))
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_busy_session_keeps_few_contacts() {
 
 /// Beats every quarter with quick answers up to `last`, then some that a leader that stands still answers on waking.
 fn after_a_pause(timeout: u64, last: u64, waiting: &[u64], woke: u64) -> (Moment, Moment) {
-    let mut lease = Lease::new(Duration::from_millis(timeout), Terms::default(), at(0), at(5));
+    let mut lease = Lease::new(Duration::from_millis(timeout), LeaseTerms::default(), at(0), at(5));
     for sent in (timeout / 4..=last).step_by(timeout as usize / 4) {
         lease.answered(at(sent), at(sent + 5), true);
     }
@@ -236,7 +236,7 @@ fn a_late_answer_is_followed_by_a_beat_as_soon_as_it_can_extend_the_lease() {
 
 #[test]
 fn a_relaxed_lease_lasts_two_thirds_from_the_newest_answered_contact() {
-    let terms = Terms { mode: LeaseMode::Relaxed, ..Terms::default() };
+    let terms = LeaseTerms { mode: LeaseMode::Relaxed, ..LeaseTerms::default() };
     let mut lease = Lease::new(T, terms, at(1000), at(1010));
     assert_eq!(lease.certain_until(), at(1000 + 8000));
     lease.answered(at(5000), at(8000), false);
@@ -248,7 +248,7 @@ fn a_relaxed_lease_lasts_two_thirds_from_the_newest_answered_contact() {
 #[test]
 fn a_known_tick_settles_sooner_and_one_that_is_too_long_later() {
     for (tick, certain) in [(2400, 5000), (6000, 3500), (9000, 2000)] {
-        let terms = Terms { server_tick: Some(Duration::from_millis(tick)), ..Terms::default() };
+        let terms = LeaseTerms { server_tick: Some(Duration::from_millis(tick)), ..LeaseTerms::default() };
         let mut lease = Lease::new(T, terms, at(1000), at(1010));
         for ms in [2000, 3500, 5000, 6500] {
             lease.answered(at(ms), at(ms + 10), false);

@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::oneshot;
 
-use super::{Marks, Outcome};
+use super::{AppliedOnce, Marks};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::path::PACKET_LIMIT;
 use crate::session::Session;
-use crate::session::server_session::Connection;
+use crate::session::server_session::ConnectionId;
 use crate::session::wire::{WireError, Write};
 
 /// How many transactions are under way at the same time. With one, those who got something in it and come again would find
@@ -30,11 +30,11 @@ pub(crate) struct CombinedChanges {
     marks: Arc<Marks>,
     /// What is done, for people.
     verb: &'static str,
-    waiting: Mutex<PendingChanges>,
+    waiting: Mutex<ChangesToCombine>,
 }
 
 #[derive(Default)]
-struct PendingChanges {
+struct ChangesToCombine {
     queue: VecDeque<PendingChange>,
     /// How many tasks serve them.
     serving: usize,
@@ -42,7 +42,7 @@ struct PendingChanges {
 
 struct PendingChange {
     writes: Vec<Write>,
-    seen_on: Connection,
+    seen_on: ConnectionId,
     answer: oneshot::Sender<Result<CombinedOutcome>>,
 }
 
@@ -60,7 +60,7 @@ impl CombinedChanges {
         Arc::new(CombinedChanges { marks: marks.clone(), verb, waiting: Mutex::default() })
     }
 
-    fn waiting(&self) -> MutexGuard<'_, PendingChanges> {
+    fn waiting(&self) -> MutexGuard<'_, ChangesToCombine> {
         lock(&self.waiting)
     }
 
@@ -69,7 +69,7 @@ impl CombinedChanges {
         self: &Arc<Self>,
         session: &Arc<Session>,
         writes: Vec<Write>,
-        seen_on: Connection,
+        seen_on: ConnectionId,
     ) -> Result<CombinedOutcome> {
         let (answer, answered) = oneshot::channel();
         let is_served = {
@@ -126,10 +126,10 @@ impl CombinedChanges {
             Ok(None) => {
                 changes.into_iter().for_each(|change| _ = change.answer.send(Ok(CombinedOutcome::Unsure)))
             }
-            Ok(Some(Outcome::Applied)) => {
+            Ok(Some(AppliedOnce::Applied)) => {
                 changes.into_iter().for_each(|change| _ = change.answer.send(Ok(CombinedOutcome::Applied)));
             }
-            Ok(Some(Outcome::Refused(mut part, error))) => {
+            Ok(Some(AppliedOnce::Refused(mut part, error))) => {
                 let mut ahead = VecDeque::new();
                 while let Some(change) = changes.pop_front() {
                     if part < change.writes.len() {

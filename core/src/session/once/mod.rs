@@ -49,7 +49,7 @@ struct Idle {
 }
 
 /// What became of a transaction.
-pub(crate) enum Outcome {
+pub(crate) enum AppliedOnce {
     Applied,
     /// It was not and never will be, because of the part of that number.
     Refused(usize, WireError),
@@ -75,7 +75,7 @@ impl Marks {
         call: &mut Call,
         verb: &str,
         writes: &[Write],
-    ) -> Result<Outcome> {
+    ) -> Result<AppliedOnce> {
         self.apply_row(session, call, verb, &[writes], |_, _| {}).await
     }
 
@@ -89,7 +89,7 @@ impl Marks {
         verb: &str,
         row: &[&[Write]],
         mut tell: impl FnMut(&[Write], Option<Vec<Applied>>) + Send,
-    ) -> Result<Outcome> {
+    ) -> Result<AppliedOnce> {
         let mut used = self.take(session);
         let used = &mut used;
         let (mut applied, mut is_sent) = (0, false);
@@ -113,7 +113,7 @@ impl Marks {
                 Err(error) => return Err(error),
             }
         }
-        Ok(Outcome::Applied)
+        Ok(AppliedOnce::Applied)
     }
 
     /// Sends all of `row` before the first is answered; `None` to go on with those that were not applied, one by one.
@@ -125,7 +125,7 @@ impl Marks {
         verb: &str,
         row: &[&[Write]],
         go_on: GoOn<'_>,
-    ) -> Result<Option<Outcome>> {
+    ) -> Result<Option<AppliedOnce>> {
         let server_session = call.server_session(verb).await?;
         let sent = session.now();
         let first = used.mark().made;
@@ -166,7 +166,7 @@ impl Marks {
                             Err(beyond("somebody has touched the node that would tell"))
                         }
                         WireError::Part { index: 0, .. } => Ok(None),
-                        WireError::Part { index, error } => Ok(Some(Outcome::Refused(index - 1, *error))),
+                        WireError::Part { index, error } => Ok(Some(AppliedOnce::Refused(index - 1, *error))),
                         error => Err(refusal(error, verb, &self.parent)),
                     };
                 }
@@ -184,7 +184,7 @@ impl Marks {
         verb: &str,
         writes: &[Write],
         go_on: GoOn<'_>,
-    ) -> Result<Option<Outcome>> {
+    ) -> Result<Option<AppliedOnce>> {
         let server_session = call.server_session(verb).await?;
         let sent = session.now();
         used.still_tells(sent)?;
@@ -230,7 +230,7 @@ impl Marks {
             // The quorum has decided it, and whatever was sent before it.
             Err(WireError::Part { index, error }) => {
                 used.undoubt();
-                return Ok(Some(Outcome::Refused(index - 1, *error)));
+                return Ok(Some(AppliedOnce::Refused(index - 1, *error)));
             }
             Err(error) => return Err(refusal(error, verb, &self.parent)),
         }

@@ -9,11 +9,11 @@
 use std::sync::Arc;
 
 use super::mark::parse;
-use super::{Marks, Outcome, Used, beyond, in_doubt};
+use super::{AppliedOnce, Marks, Used, beyond, in_doubt};
 use crate::error::Result;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::server_session::{Connection, ServerSession};
+use crate::session::server_session::{ConnectionId, ServerSession};
 use crate::session::wire::{CreateMode, WireError, Write};
 
 impl Marks {
@@ -27,8 +27,8 @@ impl Marks {
         call: &mut Call,
         verb: &str,
         writes: &[Write],
-        seen_on: Connection,
-    ) -> Result<Option<Outcome>> {
+        seen_on: ConnectionId,
+    ) -> Result<Option<AppliedOnce>> {
         let mut used = self.take(session);
         self.apply_seen_with(&mut used, call, verb, writes, seen_on).await
     }
@@ -41,8 +41,8 @@ impl Marks {
         call: &mut Call,
         verb: &str,
         writes: &[Write],
-        seen_on: Connection,
-    ) -> Result<Option<Outcome>> {
+        seen_on: ConnectionId,
+    ) -> Result<Option<AppliedOnce>> {
         let session = used.session.clone();
         loop {
             let server_session = session.server_session();
@@ -59,14 +59,14 @@ impl Marks {
             match answer {
                 Ok(_) => {
                     used.done();
-                    return Ok(Some(Outcome::Applied));
+                    return Ok(Some(AppliedOnce::Applied));
                 }
                 Err(error) if error.is_unanswered() => {
                     let next = used.mark().made + 1;
                     used.doubt(sent, next);
                     call.retry_after_loss(verb).await.map_err(|error| in_doubt(error, verb))?;
                     let is_applied = self.settle(used, call, verb).await?;
-                    return Ok(is_applied.then_some(Outcome::Applied));
+                    return Ok(is_applied.then_some(AppliedOnce::Applied));
                 }
                 Err(WireError::Part { index: 0, error }) => match *error {
                     WireError::NoNode if is_first => self.make_parent(&server_session, call, verb).await?,
@@ -77,7 +77,7 @@ impl Marks {
                     error => return Err(refusal(error, verb, &self.parent)),
                 },
                 Err(WireError::Part { index, error }) => {
-                    return Ok(Some(Outcome::Refused(index - 1, *error)));
+                    return Ok(Some(AppliedOnce::Refused(index - 1, *error)));
                 }
                 Err(error) => return Err(refusal(error, verb, &self.parent)),
             }

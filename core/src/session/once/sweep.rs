@@ -101,8 +101,8 @@ impl Sweeping {
         let found = sweep(session, self.choose(nodes), &mut self.sightings).await?;
         self.marks = all.saturating_sub(found.deleted);
         self.at_once = match found {
-            Found { living: 1.., .. } => AT_ONCE,
-            Found { deleted: 1.., .. } => self.at_once * 2,
+            SweptMarks { living: 1.., .. } => AT_ONCE,
+            SweptMarks { deleted: 1.., .. } => self.at_once * 2,
             _ => self.at_once,
         };
         Ok(())
@@ -111,7 +111,7 @@ impl Sweeping {
 
 /// What a look has shown.
 #[derive(Default)]
-struct Found {
+struct SweptMarks {
     /// Of how many it is known that somebody uses them.
     living: usize,
     deleted: usize,
@@ -122,9 +122,9 @@ async fn sweep(
     session: &Arc<Session>,
     nodes: Vec<String>,
     sightings: &mut BTreeMap<String, Sighting>,
-) -> Result<Found, WireError> {
+) -> Result<SweptMarks, WireError> {
     let server_session = session.server_session();
-    let (mut seen, mut found) = (BTreeMap::new(), Found::default());
+    let (mut seen, mut found) = (BTreeMap::new(), SweptMarks::default());
     for (node, read) in nodes.iter().zip(server_session.get_each(&nodes)) {
         // Gone meanwhile, or nothing that we may read.
         let Ok((data, stat)) = read.await else { continue };

@@ -46,7 +46,7 @@ struct Wish {
 }
 
 #[derive(Default)]
-struct Standing {
+struct RegistrationState {
     /// The newest wish that was fulfilled.
     fulfilled: Option<u64>,
     /// Why a wish could not be.
@@ -58,7 +58,7 @@ struct Standing {
     has_ended: bool,
 }
 
-impl Standing {
+impl RegistrationState {
     fn has_refused(&self, number: u64) -> bool {
         self.refused.as_ref().is_some_and(|(refused, _)| *refused == number)
     }
@@ -147,7 +147,7 @@ impl Registration {
     }
 
     async fn fulfilled(&self, verb: &'static str, number: u64) -> Result<()> {
-        let is_decided = |stands: &Standing| {
+        let is_decided = |stands: &RegistrationState| {
             let refused = stands.refused.as_ref().map(|(number, _)| *number);
             stands.has_ended || stands.fulfilled.max(refused) >= Some(number)
         };

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::owner::{Owner, is_of, look};
-use super::{Registrations, Standing, Wish};
+use super::{RegistrationState, Registrations, Wish};
 use crate::error::{Error, Result};
 use crate::mutex::lock;
 use crate::path;
@@ -32,7 +32,7 @@ pub(super) struct Task {
     /// What a missing parent is created as.
     pub(super) parents: CreateMode,
     pub(super) wish: watch::Sender<Wish>,
-    pub(super) stands: watch::Sender<Standing>,
+    pub(super) stands: watch::Sender<RegistrationState>,
 }
 
 /// How it ended, in one server session.
@@ -90,7 +90,11 @@ impl Task {
         self.stands.send_modify(|stands| stands.refused = Some((number, error)));
     }
 
-    pub(super) async fn until(&self, verb: &'static str, is_so: impl Fn(&Standing) -> bool) -> Result<()> {
+    pub(super) async fn until(
+        &self,
+        verb: &'static str,
+        is_so: impl Fn(&RegistrationState) -> bool,
+    ) -> Result<()> {
         let mut call = self.session.call(None);
         let mut stands = self.stands.subscribe();
         let waited = async {

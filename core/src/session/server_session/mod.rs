@@ -23,14 +23,14 @@ use crate::error::LostReason;
 use crate::log::{self, Peer};
 use crate::metrics::Counters;
 use crate::mutex::lock;
-use crate::options::{AclChoice, LeaseMode, Terms};
+use crate::options::{AclChoice, LeaseMode, LeaseTerms};
 use crate::process::Process;
 use catching_up::CatchingUp;
 use shared_lists::SharedLists;
 
 /// One connection of one session. What was read on it and is written on it may be told apart from what comes later.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Connection {
+pub(crate) struct ConnectionId {
     session: u64,
     generation: u64,
 }
@@ -51,7 +51,7 @@ pub(crate) struct ServerSession {
     pub(super) clock: Arc<dyn Clock>,
     acl: AclChoice,
     measure: Measure,
-    terms: Terms,
+    terms: LeaseTerms,
     lease: Mutex<Lease>,
     /// The nodes of ours that something depends on: while there is one, the heart beats.
     interests: Mutex<BTreeMap<u64, String>>,
@@ -115,7 +115,7 @@ impl ServerSession {
         clock: Arc<dyn Clock>,
         hosts: &str,
         acl: AclChoice,
-        terms: Terms,
+        terms: LeaseTerms,
         asked: Moment,
         counters: Arc<Counters>,
     ) -> Arc<ServerSession> {
@@ -189,9 +189,9 @@ impl ServerSession {
     }
 
     /// The connection that there is now; `None` while there is none.
-    pub(crate) fn connection(&self) -> Option<Connection> {
+    pub(crate) fn connection(&self) -> Option<ConnectionId> {
         let link = self.link();
-        let connection = Connection { session: self.session_id(), generation: link.generation };
+        let connection = ConnectionId { session: self.session_id(), generation: link.generation };
         (link.state == LinkState::Up).then_some(connection)
     }
 

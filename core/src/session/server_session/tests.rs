@@ -31,7 +31,7 @@ fn server_session_over(script: impl Script) -> Arc<ServerSession> {
 
 /// One that was asked for at that time.
 fn server_session_since(asked: Moment, script: impl Script) -> Arc<ServerSession> {
-    let (acl, terms) = (AclChoice::Open, Terms::default());
+    let (acl, terms) = (AclChoice::Open, LeaseTerms::default());
     ServerSession::new(
         Box::new(Scripted(script)),
         Arc::new(SystemClock),

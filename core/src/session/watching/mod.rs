@@ -32,7 +32,7 @@ use crate::error::{Error, Result};
 
 /// What tells one state of a node, or of its children, from another.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct StateId {
     /// When it was created.
     czxid: i64,
     /// When it was last changed.
@@ -41,20 +41,20 @@ pub(crate) struct Mark {
     changes: i32,
 }
 
-impl Mark {
-    fn of_data(stat: &Stat) -> Mark {
-        Mark { czxid: stat.czxid, changed: stat.mzxid, changes: stat.version }
+impl StateId {
+    fn of_data(stat: &Stat) -> StateId {
+        StateId { czxid: stat.czxid, changed: stat.mzxid, changes: stat.version }
     }
 
-    fn of_children(stat: &Stat) -> Mark {
-        Mark { czxid: stat.czxid, changed: stat.pzxid, changes: stat.cversion }
+    fn of_children(stat: &Stat) -> StateId {
+        StateId { czxid: stat.czxid, changed: stat.pzxid, changes: stat.cversion }
     }
 }
 
 /// Something of a node that can be asked for together with a watch on it.
-pub(crate) trait Sight: Sized + Send + 'static {
+pub(crate) trait Watchable: Sized + Send + 'static {
     /// What tells one state from another; `None` if there is nothing.
-    fn mark(&self) -> Option<Mark>;
+    fn mark(&self) -> Option<StateId>;
     /// Asks for it; the request leaves now. `last` is what the watch before this one told.
     fn look(server_session: &Arc<ServerSession>, path: &str, last: Option<Event>) -> Flight<(Self, Watch)>;
 }
@@ -62,9 +62,9 @@ pub(crate) trait Sight: Sized + Send + 'static {
 /// The data of a node that may be missing.
 pub(crate) struct Data(pub(crate) Option<(Vec<u8>, Stat)>);
 
-impl Sight for Data {
-    fn mark(&self) -> Option<Mark> {
-        self.0.as_ref().map(|(_, stat)| Mark::of_data(stat))
+impl Watchable for Data {
+    fn mark(&self) -> Option<StateId> {
+        self.0.as_ref().map(|(_, stat)| StateId::of_data(stat))
     }
 
     fn look(server_session: &Arc<ServerSession>, path: &str, last: Option<Event>) -> Flight<(Data, Watch)> {
@@ -97,9 +97,9 @@ impl Sight for Data {
 /// The names of the children of a node that may be missing, with its metadata.
 pub(crate) struct Children(pub(crate) Option<(Vec<String>, Stat)>);
 
-impl Sight for Children {
-    fn mark(&self) -> Option<Mark> {
-        self.0.as_ref().map(|(_, stat)| Mark::of_children(stat))
+impl Watchable for Children {
+    fn mark(&self) -> Option<StateId> {
+        self.0.as_ref().map(|(_, stat)| StateId::of_children(stat))
     }
 
     fn look(
@@ -134,9 +134,9 @@ impl Sight for Children {
 /// The data of a node of which somebody else tells whether it is there: its parent's children.
 pub(crate) struct ChildData(pub(crate) Option<(Vec<u8>, Stat)>);
 
-impl Sight for ChildData {
-    fn mark(&self) -> Option<Mark> {
-        self.0.as_ref().map(|(_, stat)| Mark::of_data(stat))
+impl Watchable for ChildData {
+    fn mark(&self) -> Option<StateId> {
+        self.0.as_ref().map(|(_, stat)| StateId::of_data(stat))
     }
 
     fn look(
@@ -156,9 +156,9 @@ impl Sight for ChildData {
 /// The same of its children.
 pub(crate) struct ChildList(pub(crate) Option<(Vec<String>, Stat)>);
 
-impl Sight for ChildList {
-    fn mark(&self) -> Option<Mark> {
-        self.0.as_ref().map(|(_, stat)| Mark::of_children(stat))
+impl Watchable for ChildList {
+    fn mark(&self) -> Option<StateId> {
+        self.0.as_ref().map(|(_, stat)| StateId::of_children(stat))
     }
 
     fn look(
@@ -206,13 +206,13 @@ impl Session {
 }
 
 /// Follows one node. Whatever it waits for is kept when a wait is given up, so nothing is asked twice for that.
-pub(crate) struct Watching<S: Sight> {
+pub(crate) struct Watching<S: Watchable> {
     session: Arc<Session>,
     verb: &'static str,
     path: String,
-    step: Step<S>,
+    step: WatchStep<S>,
     last: Option<Event>,
-    told: Option<Told>,
+    told: Option<ToldState>,
     /// When the node was created that is known to be gone. Only an event has told so, and the next server need not have come
     /// as far.
     gone: Option<i64>,
@@ -225,13 +225,13 @@ pub(crate) struct Watching<S: Sight> {
     beginning: Option<Arc<Beginning>>,
 }
 
-struct Told {
-    mark: Option<Mark>,
+struct ToldState {
+    mark: Option<StateId>,
     /// The session whose server is known to have come as far as what was told.
     session_id: u64,
 }
 
-enum Step<S> {
+enum WatchStep<S> {
     Look {
         behind_sync: bool,
     },
@@ -249,13 +249,13 @@ enum Step<S> {
     Armed(Watch),
 }
 
-impl<S: Sight> Watching<S> {
+impl<S: Watchable> Watching<S> {
     pub(crate) fn new(session: &Arc<Session>, verb: &'static str, path: &str) -> Watching<S> {
         let retry = &session.options().retry;
         Watching {
             verb,
             path: path.to_owned(),
-            step: Step::Look { behind_sync: false },
+            step: WatchStep::Look { behind_sync: false },
             last: None,
             told: None,
             gone: None,
@@ -313,10 +313,10 @@ impl<S: Sight> Watching<S> {
     pub(crate) async fn latest(&mut self) -> Result<Option<S>> {
         self.session.process().check()?;
         let session = self.session.clone();
-        if let Step::Armed(watch) = &mut self.step {
+        if let WatchStep::Armed(watch) = &mut self.step {
             let event = watch.now_or_never();
             if event.is_some() {
-                (self.last, self.step) = (event, Step::Look { behind_sync: false });
+                (self.last, self.step) = (event, WatchStep::Look { behind_sync: false });
             }
         }
         tokio::select! {
@@ -340,9 +340,9 @@ impl<S: Sight> Watching<S> {
             if let Some(state) = self.look().await? {
                 return Ok(state);
             }
-            if let Step::Armed(watch) = &mut self.step {
+            if let WatchStep::Armed(watch) = &mut self.step {
                 self.last = Some(watch.await);
-                self.step = Step::Look { behind_sync: false };
+                self.step = WatchStep::Look { behind_sync: false };
             }
         }
     }
@@ -351,7 +351,7 @@ impl<S: Sight> Watching<S> {
     async fn look(&mut self) -> Result<Option<S>> {
         loop {
             match &mut self.step {
-                Step::Look { behind_sync } => {
+                WatchStep::Look { behind_sync } => {
                     let behind_sync = *behind_sync;
                     let beginning = self.beginning.clone().filter(|_| self.told.is_none());
                     let server_session = self.session.ready().await?;
@@ -383,9 +383,9 @@ impl<S: Sight> Watching<S> {
                         }),
                     };
                     let session_id = server_session.session_id();
-                    self.step = Step::Asked { session_id, behind_sync, generation, answer };
+                    self.step = WatchStep::Asked { session_id, behind_sync, generation, answer };
                 }
-                Step::Asked { session_id, behind_sync, generation, answer } => {
+                WatchStep::Asked { session_id, behind_sync, generation, answer } => {
                     let answer = answer.await;
                     let (session_id, behind_sync, generation) = (*session_id, *behind_sync, *generation);
                     let server_session = self.session.server_session();
@@ -394,7 +394,7 @@ impl<S: Sight> Watching<S> {
                     match answer {
                         // The one may have gone out on that connection, the other on the next.
                         Ok(_) if behind_sync && !is_where_asked => {
-                            self.step = Step::Look { behind_sync };
+                            self.step = WatchStep::Look { behind_sync };
                         }
                         Ok((state, watch)) => {
                             let mark = state.mark();
@@ -405,12 +405,12 @@ impl<S: Sight> Watching<S> {
                             };
                             let may_lag = may_lag || is_of_the_past;
                             if is_news && may_lag && !behind_sync {
-                                self.step = Step::Look { behind_sync: true };
+                                self.step = WatchStep::Look { behind_sync: true };
                                 continue;
                             }
                             // Only now: a `sync` that is refused again and again is not asked at once each time.
                             self.pause.restart();
-                            self.step = Step::Armed(match &self.standing {
+                            self.step = WatchStep::Armed(match &self.standing {
                                 Some(standing) => standing.enter(mark, session_id, watch),
                                 None => watch,
                             });
@@ -419,7 +419,7 @@ impl<S: Sight> Watching<S> {
                             let has_come_as_far = behind_sync || !may_lag || mark.is_some();
                             match &mut self.told {
                                 Some(_) if !has_come_as_far => {}
-                                told => *told = Some(Told { mark, session_id }),
+                                told => *told = Some(ToldState { mark, session_id }),
                             }
                             if mark.is_some() {
                                 // What comes after it cannot be of the past.
@@ -430,20 +430,20 @@ impl<S: Sight> Watching<S> {
                             }
                         }
                         Err(error) if error.is_unanswered() => {
-                            self.step = Step::Pausing { until: self.session.now() + self.pause.next() };
+                            self.step = WatchStep::Pausing { until: self.session.now() + self.pause.next() };
                         }
                         Err(error) => {
-                            self.step = Step::Look { behind_sync: false };
+                            self.step = WatchStep::Look { behind_sync: false };
                             return Err(refusal(error, self.verb, &self.path));
                         }
                     }
                 }
-                Step::Pausing { until } => {
+                WatchStep::Pausing { until } => {
                     self.session.clock().sleep_until(*until).await;
                     self.session.server_session().until_up().await;
-                    self.step = Step::Look { behind_sync: false };
+                    self.step = WatchStep::Look { behind_sync: false };
                 }
-                Step::Armed(_) => return Ok(None),
+                WatchStep::Armed(_) => return Ok(None),
             }
         }
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use futures_util::FutureExt;
 use futures_util::future::WeakShared;
 
-use super::Mark;
+use super::StateId;
 use crate::mutex::lock;
 use crate::runtime::Later;
 use crate::session::Session;
@@ -18,27 +18,27 @@ use crate::session::wire::{Event, Watch};
 
 /// What one follower was answered last, and its watch.
 #[derive(Default)]
-pub(crate) struct Standing(Mutex<Option<Answered>>);
+pub(crate) struct Standing(Mutex<Option<LastAnswer>>);
 
-struct Answered {
-    mark: Option<Mark>,
+struct LastAnswer {
+    mark: Option<StateId>,
     session_id: u64,
     watch: WeakShared<Later<Event>>,
 }
 
 impl Standing {
-    fn answered(&self) -> MutexGuard<'_, Option<Answered>> {
+    fn answered(&self) -> MutexGuard<'_, Option<LastAnswer>> {
         lock(&self.0)
     }
 
-    pub(super) fn enter(&self, mark: Option<Mark>, session_id: u64, watch: Watch) -> Watch {
+    pub(super) fn enter(&self, mark: Option<StateId>, session_id: u64, watch: Watch) -> Watch {
         let (watch, told) = watch.shared();
-        *self.answered() = told.map(|watch| Answered { mark, session_id, watch });
+        *self.answered() = told.map(|watch| LastAnswer { mark, session_id, watch });
         watch
     }
 
     /// The last moment at which a state with that mark is known to have stood; `None` if nothing is known.
-    fn stood(&self, session: &Session, mark: Option<Mark>) -> Option<Moment> {
+    fn stood(&self, session: &Session, mark: Option<StateId>) -> Option<Moment> {
         let server_session = session.server_session();
         // Before the watch is looked at: what it had not told by then had not happened.
         let contact = server_session.last_contact();
@@ -70,7 +70,7 @@ impl Standings {
     }
 
     /// The last moment at which a state with that mark is known to have stood; `None` if nobody follows it.
-    pub(crate) fn stood(&self, session: &Session, mark: Option<Mark>) -> Option<Moment> {
+    pub(crate) fn stood(&self, session: &Session, mark: Option<StateId>) -> Option<Moment> {
         let all: Vec<_> = self.all().iter().filter_map(Weak::upgrade).collect();
         all.iter().filter_map(|one| one.stood(session, mark)).max()
     }

@@ -24,9 +24,9 @@ use std::time::Duration;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 
-use self::node::Node;
+use self::node::TreeNode;
 pub(crate) use self::room::Room;
-use super::{ChildData, ChildList, Children, Data, Sight, Watching};
+use super::{ChildData, ChildList, Children, Data, Watchable, Watching};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
@@ -48,11 +48,11 @@ pub(crate) enum Depth {
 }
 
 /// Which of the children of a node, and what of each, is to be looked at. The others are known by their names alone.
-pub(crate) type Choose = fn(parent: &str, names: &BTreeSet<String>) -> BTreeMap<String, What>;
+pub(crate) type Choose = fn(parent: &str, names: &BTreeSet<String>) -> BTreeMap<String, NodePart>;
 
 /// What of a node is looked at.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum NodePart {
     Data,
     DataAndChildren,
 }
@@ -68,10 +68,10 @@ impl Depth {
     }
 
     /// What of a child is looked at, if it is.
-    fn what(self, chosen: &BTreeMap<String, What>, name: &str) -> Option<What> {
+    fn what(self, chosen: &BTreeMap<String, NodePart>, name: &str) -> Option<NodePart> {
         match self {
-            Depth::Children => Some(What::Data),
-            Depth::All => Some(What::DataAndChildren),
+            Depth::Children => Some(NodePart::Data),
+            Depth::All => Some(NodePart::DataAndChildren),
             Depth::Chosen(..) => chosen.get(name).copied(),
         }
     }
@@ -89,7 +89,7 @@ pub(crate) struct Tree {
     verb: &'static str,
     top: String,
     depth: Depth,
-    nodes: BTreeMap<String, Node>,
+    nodes: BTreeMap<String, TreeNode>,
     /// By parent, the names of those in `nodes`.
     families: BTreeMap<String, BTreeSet<String>>,
     /// How much `nodes` and `families` keep.
@@ -98,7 +98,7 @@ pub(crate) struct Tree {
     cut: BTreeSet<String>,
     /// Parents of which a child has gone that their list still names.
     behind: BTreeSet<String>,
-    waits: FuturesUnordered<Later<Seen>>,
+    waits: FuturesUnordered<Later<TreeNews>>,
     /// How many were asked for and have not been answered once.
     unanswered: usize,
     next_id: u64,
@@ -108,7 +108,7 @@ pub(crate) struct Tree {
 }
 
 /// What came of one wait, and with what to wait on.
-enum Seen {
+enum TreeNews {
     Top { watching: Watching<Data>, seen: Result<Data>, is_first: bool },
     TopList { watching: Watching<Children>, seen: Result<Children>, is_first: bool },
     Data { path: String, id: u64, watching: Watching<ChildData>, seen: Result<ChildData>, is_first: bool },
@@ -137,13 +137,13 @@ impl Tree {
         tree.wait_for_top_list(tree.follow(top), true);
         if depth.has_top() {
             let id = tree.fresh_id();
-            tree.keep(top.to_owned(), Node::new(What::DataAndChildren, id, None));
+            tree.keep(top.to_owned(), TreeNode::new(NodePart::DataAndChildren, id, None));
             tree.wait_for_top(tree.follow(top), true);
         }
         tree
     }
 
-    fn follow<S: Sight>(&self, path: &str) -> Watching<S> {
+    fn follow<S: Watchable>(&self, path: &str) -> Watching<S> {
         let watching = Watching::new(&self.session, self.verb, path);
         if self.was_told { watching } else { watching.since(&self.beginning) }
     }
@@ -161,7 +161,7 @@ impl Tree {
             let mut news = Some(first);
             while let Some(seen) = news {
                 match seen {
-                    Seen::Top { .. } | Seen::Data { .. } => self.read(seen)?,
+                    TreeNews::Top { .. } | TreeNews::Data { .. } => self.read(seen)?,
                     list => lists.push(list),
                 }
                 news = self.waits.next().now_or_never().flatten();
@@ -217,9 +217,9 @@ impl Tree {
 
     // ---- what was read
 
-    fn read(&mut self, seen: Seen) -> Result<()> {
+    fn read(&mut self, seen: TreeNews) -> Result<()> {
         match seen {
-            Seen::Top { watching, seen, is_first } => {
+            TreeNews::Top { watching, seen, is_first } => {
                 self.unanswered -= usize::from(is_first);
                 let path = watching.path().to_owned();
                 let found = match seen {
@@ -238,7 +238,7 @@ impl Tree {
                     self.touched.insert(path);
                 }
             }
-            Seen::Data { path, id, watching, seen, is_first } => {
+            TreeNews::Data { path, id, watching, seen, is_first } => {
                 self.unanswered -= usize::from(is_first);
                 let is_overlooked = seen.as_ref().is_err_and(|error| self.overlooks(&path, error));
                 // Another node has this path now, or none has.
@@ -295,23 +295,23 @@ impl Tree {
                 let id = if is_replaced { self.list_anew(&path) } else { id };
                 self.wait_for_data(path, id, watching, false);
             }
-            Seen::TopList { .. } | Seen::List { .. } => {}
+            TreeNews::TopList { .. } | TreeNews::List { .. } => {}
         }
         Ok(())
     }
 
     // ---- what was listed
 
-    fn list(&mut self, seen: Seen) -> Result<()> {
+    fn list(&mut self, seen: TreeNews) -> Result<()> {
         match seen {
-            Seen::TopList { watching, seen, is_first } => {
+            TreeNews::TopList { watching, seen, is_first } => {
                 self.unanswered -= usize::from(is_first);
                 let (path, found) = (watching.path().to_owned(), seen?.0);
                 let asked = watching.asked();
                 self.wait_for_top_list(watching, false);
                 self.listed(&path, found.map(|(names, _)| names).unwrap_or_default(), asked);
             }
-            Seen::List { path, id, watching, seen, is_first } => {
+            TreeNews::List { path, id, watching, seen, is_first } => {
                 self.unanswered -= usize::from(is_first);
                 let is_overlooked = seen.as_ref().is_err_and(|error| self.overlooks(&path, error));
                 let Some(node) = self.nodes.get_mut(&path).filter(|node| node.id == id) else {
@@ -333,7 +333,7 @@ impl Tree {
                     None => node.is_unlisted = true,
                 }
             }
-            Seen::Top { .. } | Seen::Data { .. } => {}
+            TreeNews::Top { .. } | TreeNews::Data { .. } => {}
         }
         Ok(())
     }
@@ -380,12 +380,12 @@ impl Tree {
     }
 
     /// A node that no list has named before, or not since it was deleted.
-    fn discover(&mut self, path: String, gone: Option<i64>, what: What) {
+    fn discover(&mut self, path: String, gone: Option<i64>, what: NodePart) {
         let id = self.fresh_id();
-        self.keep(path.clone(), Node::new(what, id, gone));
+        self.keep(path.clone(), TreeNode::new(what, id, gone));
         let data = self.follow(&path).after(gone);
         self.wait_for_data(path.clone(), id, data, true);
-        if what == What::DataAndChildren {
+        if what == NodePart::DataAndChildren {
             let list = self.follow(&path).after(gone);
             self.wait_for_list(path, id, list, true);
         }
@@ -401,17 +401,17 @@ impl Tree {
         self.waits.push(Box::pin(async move {
             clock.sleep_until(denied + LOOKS_AGAIN).await;
             let seen = watching.next().await;
-            Seen::Data { path, id, watching, seen, is_first: false }
+            TreeNews::Data { path, id, watching, seen, is_first: false }
         }));
     }
 
     /// Another node has taken the place of the one at `path`: its children are not the other's.
     fn list_anew(&mut self, path: &str) -> u64 {
-        let (id, mut gone, mut what) = (self.fresh_id(), None, What::Data);
+        let (id, mut gone, mut what) = (self.fresh_id(), None, NodePart::Data);
         if let Some(node) = self.nodes.get_mut(path) {
             (node.id, node.is_unlisted, gone, what) = (id, false, node.gone, node.what);
         }
-        if what == What::DataAndChildren {
+        if what == NodePart::DataAndChildren {
             let list = self.follow(path).after(gone);
             self.wait_for_list(path.to_owned(), id, list, true);
         }
@@ -447,7 +447,7 @@ impl Tree {
         self.unanswered += usize::from(is_first);
         self.waits.push(Box::pin(async move {
             let seen = watching.next().await;
-            Seen::Top { watching, seen, is_first }
+            TreeNews::Top { watching, seen, is_first }
         }));
     }
 
@@ -455,7 +455,7 @@ impl Tree {
         self.unanswered += usize::from(is_first);
         self.waits.push(Box::pin(async move {
             let seen = watching.next().await;
-            Seen::TopList { watching, seen, is_first }
+            TreeNews::TopList { watching, seen, is_first }
         }));
     }
 
@@ -463,7 +463,7 @@ impl Tree {
         self.unanswered += usize::from(is_first);
         self.waits.push(Box::pin(async move {
             let seen = watching.next().await;
-            Seen::Data { path, id, watching, seen, is_first }
+            TreeNews::Data { path, id, watching, seen, is_first }
         }));
     }
 
@@ -471,7 +471,7 @@ impl Tree {
         self.unanswered += usize::from(is_first);
         self.waits.push(Box::pin(async move {
             let seen = watching.next().await;
-            Seen::List { path, id, watching, seen, is_first }
+            TreeNews::List { path, id, watching, seen, is_first }
         }));
     }
 }

@@ -9,7 +9,7 @@ use super::own::Own;
 use super::*;
 use crate::drive;
 use crate::error::ErrorKind;
-use crate::options::{AclEntry, Auth, Terms};
+use crate::options::{AclEntry, Auth, LeaseTerms};
 use crate::session::call::refusal;
 use crate::session::clock::Clock;
 use crate::session::server_session::ServerSession;
@@ -99,8 +99,15 @@ fn requests_are_measured_with_the_access_list_and_the_time_to_live_of_their_own(
         let parts = [create("/a", short_lived, Some(own)), create("/b", PERSISTENT, None)];
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let now = clock.now();
-        let server_session =
-            ServerSession::new(wire, clock, "", AclChoice::Creator, Terms::default(), now, Arc::default());
+        let server_session = ServerSession::new(
+            wire,
+            clock,
+            "",
+            AclChoice::Creator,
+            LeaseTerms::default(),
+            now,
+            Arc::default(),
+        );
         server_session.multi(&parts).await?;
         server_session.create("/c", b"x", short_lived).await?;
         let measure = server_session.measure();

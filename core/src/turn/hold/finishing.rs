@@ -10,12 +10,12 @@ use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::mutex::lock;
 use crate::path;
 use crate::session::call::{Call, refusal};
-use crate::session::once::{Marks, Outcome, Used};
-use crate::session::server_session::{Connection, Tenant};
+use crate::session::once::{AppliedOnce, Marks, Used};
+use crate::session::server_session::{ConnectionId, Tenant};
 use crate::session::wire::{WireError, Write};
 
 /// What is written at the end.
-pub(crate) struct Ending {
+pub(crate) struct FinalWrites {
     /// What the caller does, for error texts.
     pub(crate) verb: &'static str,
     pub(crate) writes: Vec<Write>,
@@ -68,7 +68,7 @@ impl Hold {
     /// dropped.
     pub(crate) async fn finish(
         self: &Arc<Self>,
-        ending: Ending,
+        ending: FinalWrites,
         then: impl FnOnce() + Send + 'static,
     ) -> Result<()> {
         // One that is in doubt may have been applied, also when what was held is gone.
@@ -104,7 +104,7 @@ impl Hold {
         lock(&self.inner).in_doubt.iter().any(|before| before.writes == writes)
     }
 
-    async fn apply_ending(self: &Arc<Self>, ending: &Ending) -> Result<()> {
+    async fn apply_ending(self: &Arc<Self>, ending: &FinalWrites) -> Result<()> {
         let own = self.nodes.len();
         let mut parts = self.checks();
         parts.extend_from_slice(&ending.writes);
@@ -121,8 +121,8 @@ impl Hold {
             lock(&self.inner).in_doubt.push(InDoubt { writes, mark });
         }
         let (index, error) = match applied? {
-            Outcome::Applied => return Ok(()),
-            Outcome::Refused(index, error) => (index, error),
+            AppliedOnce::Applied => return Ok(()),
+            AppliedOnce::Refused(index, error) => (index, error),
         };
         let about = parts.get(index).map_or(&*self.path, Write::path);
         let is_changed =
@@ -161,11 +161,16 @@ impl Hold {
 
 impl Hold {
     /// Each attempt means our nodes as they were seen to stand: the names may be others' later.
-    async fn apply_once(&self, ending: &Ending, mark: &mut Used, parts: &[Write]) -> Result<Outcome> {
+    async fn apply_once(
+        &self,
+        ending: &FinalWrites,
+        mark: &mut Used,
+        parts: &[Write],
+    ) -> Result<AppliedOnce> {
         let (mut call, verb) = (self.session.call(None), ending.verb);
         let mut seen_on = self.server_session.connection().filter(|_| !mark.is_unsettled());
         if ending.marks.settle(mark, &mut call, verb).await? {
-            return Ok(Outcome::Applied);
+            return Ok(AppliedOnce::Applied);
         }
         loop {
             if let Some(seen_on) = seen_on
@@ -176,13 +181,13 @@ impl Hold {
             }
             seen_on = self.seen_to_stand(&mut call, verb).await?;
             if seen_on.is_none() {
-                return Ok(Outcome::Refused(0, WireError::NoNode));
+                return Ok(AppliedOnce::Refused(0, WireError::NoNode));
             }
         }
     }
 
     /// On which connection all our nodes were seen to stand, just now; `None` if one of them is gone.
-    async fn seen_to_stand(&self, call: &mut Call, verb: &str) -> Result<Option<Connection>> {
+    async fn seen_to_stand(&self, call: &mut Call, verb: &str) -> Result<Option<ConnectionId>> {
         loop {
             let (server_session, on) = call.connection(verb).await?;
             if !Arc::ptr_eq(&server_session, &self.server_session) {

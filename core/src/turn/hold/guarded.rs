@@ -66,7 +66,7 @@ impl Hold {
 
 /// The guarded writes of one acquisition.
 #[derive(Default)]
-pub(super) struct Writes {
+pub(super) struct GuardedWrites {
     in_flight: AtomicUsize,
     /// The answer to one of them was lost.
     is_one_open: AtomicBool,
@@ -76,7 +76,7 @@ pub(super) struct Writes {
 
 /// What is known of the guarded writes.
 #[derive(Copy, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum GuardedOutcome {
     /// Every one was applied or refused.
     Known,
     Pending,
@@ -84,24 +84,24 @@ pub(super) enum Outcome {
     Unknown,
 }
 
-impl Writes {
-    pub(super) fn outcome(&self) -> Outcome {
+impl GuardedWrites {
+    pub(super) fn outcome(&self) -> GuardedOutcome {
         // The count first: a write says that it stays open before it is counted out.
         let in_flight = self.in_flight.load(Ordering::Acquire);
         match self.is_one_open.load(Ordering::Acquire) {
-            true => Outcome::Unknown,
-            false if in_flight > 0 => Outcome::Pending,
-            false => Outcome::Known,
+            true => GuardedOutcome::Unknown,
+            false if in_flight > 0 => GuardedOutcome::Pending,
+            false => GuardedOutcome::Known,
         }
     }
 
     /// Resolves when the outcome is not pending any more.
-    pub(super) async fn settled(&self) -> Outcome {
+    pub(super) async fn settled(&self) -> GuardedOutcome {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
             match self.outcome() {
-                Outcome::Pending => changed.await,
+                GuardedOutcome::Pending => changed.await,
                 outcome => return outcome,
             }
         }
@@ -110,13 +110,13 @@ impl Writes {
 
 /// A guarded write on its way.
 struct Writing {
-    writes: Arc<Writes>,
+    writes: Arc<GuardedWrites>,
     /// Sent, and not answered.
     is_open: bool,
 }
 
 impl Writing {
-    fn on(writes: &Arc<Writes>) -> Writing {
+    fn on(writes: &Arc<GuardedWrites>) -> Writing {
         writes.in_flight.fetch_add(1, Ordering::AcqRel);
         Writing { writes: writes.clone(), is_open: false }
     }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::guarded::Outcome;
+use super::guarded::GuardedOutcome;
 use super::{Hold, Tenure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::session::call::refusal;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Flight, WireError, Write};
-use crate::turn::grant::{Grant, Own};
+use crate::turn::grant::{Grant, OwnNodeWatch};
 
 impl Hold {
     /// One owner lets go now; for the last one the future deletes our nodes. ConnectionLost from it means unconfirmed, and
@@ -120,24 +120,24 @@ impl Hold {
         let followers = std::mem::take(&mut inner.followers);
         drop(inner);
         let outcome = self.writes.outcome();
-        if is_revoked || outcome == Outcome::Unknown {
+        if is_revoked || outcome == GuardedOutcome::Unknown {
             // It is not passed on: the owner was asked to let somebody else have it, or a write without an answer could still
             // be applied, which the deletion of the node prevents.
             drop((interests, handoff));
             return false;
         }
         let mut grant = Grant::of(self.server_session.clone(), self.nodes.clone(), interests);
-        grant.own = followers.into_iter().map(Own::Followed).collect();
+        grant.own = followers.into_iter().map(OwnNodeWatch::Followed).collect();
         grant.is_watched = is_watched;
         grant.uncontended = self.uncontended.clone();
-        if outcome == Outcome::Known {
+        if outcome == GuardedOutcome::Known {
             handoff.pass(grant);
             return true;
         }
         let writes = self.writes.clone();
         self.session.clock().spawn(Box::pin(async move {
             match writes.settled().await {
-                Outcome::Unknown => drop((grant, handoff)),
+                GuardedOutcome::Unknown => drop((grant, handoff)),
                 _ => handoff.pass(grant),
             }
         }));

@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::watch;
 
 use finishing::{Finishing, InDoubt};
-use guarded::Writes;
+use guarded::GuardedWrites;
 
-use super::grant::{Grant, Own};
+use super::grant::{Grant, OwnNodeWatch};
 use super::local_handoff::HandoffGuard;
 use super::place::Node;
 use super::uncontended::Uncontended;
@@ -63,13 +63,13 @@ pub(crate) struct Hold {
     span: Mutex<tracing::Span>,
     /// How often the turn was passed on in memory before it came here.
     passes: u32,
-    writes: Arc<Writes>,
+    writes: Arc<GuardedWrites>,
     finishing: Finishing,
     tenure: watch::Sender<Tenure>,
-    inner: Mutex<Inner>,
+    inner: Mutex<HoldInner>,
 }
 
-struct Inner {
+struct HoldInner {
     /// Dropped at the end: the heartbeat stops asking for our nodes.
     interests: Vec<Interest>,
     /// Passed on or dropped at the end: then the next one of this client that waits for it has it.
@@ -107,11 +107,11 @@ impl Hold {
         let own = grant.own.drain(..).filter(|_| is_followed);
         let followers = nodes.iter().zip(own).map(|(node, own)| match own {
             // Who was asked while it waited reads that again, and then says again who it is.
-            Own::Armed(watch) => {
+            OwnNodeWatch::Armed(watch) => {
                 let armed = Some(watch).filter(|_| !is_revoked);
                 Follower::start(&session, &server_session, &node.path, armed, says.clone())
             }
-            Own::Followed(follower) => follower,
+            OwnNodeWatch::Followed(follower) => follower,
         });
         let followers: Vec<_> = followers.collect();
         session.counters.holding.rise();
@@ -130,7 +130,7 @@ impl Hold {
             writes: Arc::default(),
             finishing: Finishing::default(),
             tenure: watch::Sender::new(Tenure::Held),
-            inner: Mutex::new(Inner {
+            inner: Mutex::new(HoldInner {
                 interests: Vec::new(),
                 handoff,
                 keeps,

@@ -1,12 +1,12 @@
 //! What is known of one node of a tree.
 
-use super::What;
+use super::NodePart;
 use crate::session::clock::Moment;
 use crate::session::wire::Stat;
 
 /// A node that its parent's list names.
-pub(super) struct Node {
-    pub(super) what: What,
+pub(super) struct TreeNode {
+    pub(super) what: NodePart,
     /// Which of several nodes that had this path, one after the other.
     pub(super) id: u64,
     pub(super) found: Option<(Vec<u8>, Stat)>,
@@ -24,9 +24,9 @@ pub(super) struct Node {
     pub(super) listed: Moment,
 }
 
-impl Node {
-    pub(super) fn new(what: What, id: u64, gone: Option<i64>) -> Node {
-        Node {
+impl TreeNode {
+    pub(super) fn new(what: NodePart, id: u64, gone: Option<i64>) -> TreeNode {
+        TreeNode {
             what,
             id,
             found: None,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Depth, Node, Tree};
+use super::{Depth, Tree, TreeNode};
 use crate::path;
 
 /// Once there is so much, no more nodes are looked at.
@@ -53,7 +53,7 @@ impl Tree {
         }
     }
 
-    pub(super) fn keep(&mut self, path: String, node: Node) {
+    pub(super) fn keep(&mut self, path: String, node: TreeNode) {
         self.bytes += of_path(&path);
         self.nodes.insert(path, node);
     }
