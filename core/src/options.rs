@@ -1,7 +1,7 @@
 //! Plain option structs, their defaults, and the validation that names the option at fault.
 
 mod credentials;
-mod layouts;
+mod recipe_options;
 mod setters;
 
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 pub use credentials::{Auth, SaslOptions, TlsOptions};
 pub(crate) use credentials::{is_pem, path_of};
-pub use layouts::{
+pub use recipe_options::{
     CounterLayout, CounterOptions, ElectionLayout, ElectionOptions, GroupLayout, GroupOptions, QueueLayout,
     QueueOptions,
 };

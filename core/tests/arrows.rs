@@ -241,6 +241,45 @@ fn no_files_of_a_recipe_know_each_other_in_a_ring() {
     }
 }
 
+/// Types of the wire that no other part names. The last two are those of different systems.
+const OF_THE_WIRE_ALONE: [&str; 8] =
+    ["Granted", "Kind", "Session", "State", "Step", "Watch", "Ready", "Stream"];
+
+/// The name of the type that a line defines; what a trait's implementation calls `type` is none.
+fn defined_type(line: &str) -> Option<&str> {
+    let visible = line.trim_start().strip_prefix("pub").map_or(line.trim_start(), |rest| {
+        rest.strip_prefix('(')
+            .and_then(|rest| rest.split_once(')'))
+            .map_or(rest, |(_, rest)| rest)
+            .trim_start()
+    });
+    let (keyword, rest) = visible.split_once(' ')?;
+    let is_type = matches!(keyword, "struct" | "enum" | "trait" | "union");
+    let is_alias = keyword == "type" && !line.starts_with(' ');
+    let name = rest.split(|c: char| !c.is_alphanumeric()).next()?;
+    ((is_type || is_alias) && name.starts_with(char::is_uppercase)).then_some(name)
+}
+
+#[test]
+fn no_two_types_of_the_core_have_one_name() {
+    assert_eq!(defined_type("    pub(crate) struct Wait<'a> {"), Some("Wait"));
+    assert_eq!(defined_type("pub type Result<T> = std::result::Result<T, Error>;"), Some("Result"));
+    assert_eq!(defined_type("    type Target = Handle;"), None);
+    let mut files: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();
+    for (file, modules, text) in sources() {
+        // There each type has the name of the one whose verbs it makes blocking ones.
+        if modules.first().is_some_and(|part| part == "blocking") {
+            continue;
+        }
+        for name in text.lines().filter_map(defined_type) {
+            files.entry(name.to_owned()).or_default().insert(file.clone());
+        }
+    }
+    assert!(files.len() > 400, "only {} types were found: the sources are read wrongly", files.len());
+    files.retain(|name, files| files.len() > 1 && !OF_THE_WIRE_ALONE.contains(&name.as_str()));
+    assert!(files.is_empty(), "more than one type has each of these names: {files:#?}");
+}
+
 #[test]
 fn only_the_guest_and_its_door_know_the_crate_zookeeper_client() {
     let knows = |text: &str| {

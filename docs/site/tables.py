@@ -124,7 +124,7 @@ def block(text: str, opening: str) -> str:
 
 def rust() -> tuple[list[Option], dict[str, str]]:
     """The options of the core, and what each means."""
-    text = "".join(source(f"core/src/options{name}.rs") for name in ("", "/layouts", "/credentials"))
+    text = "".join(source(f"core/src/options{name}.rs") for name in ("", "/recipe_options", "/credentials"))
     options, meanings = [], {}
     for struct, of in STRUCTS.items():
         defaults = {}

@@ -5,7 +5,7 @@ const { now } = require('./calls.cjs')
 const { asyncDispose } = require('./dispose.cjs')
 const { ZkRecipesError } = require('./errors.cjs')
 const { Transaction } = require('./nodes.cjs')
-const { Occasion } = require('./occasion.cjs')
+const { OneTimeEvent } = require('./one_time_event.cjs')
 const { Remote, ask, attend, call, callsOf, make, nativeOf, properties } = require('./remote.cjs')
 
 // One that nobody refers to any more is released, and the log says so.
@@ -39,10 +39,10 @@ class Held extends Remote {
     super(key, calls, native, origin)
     this.#over = calls.keepAlive.begin()
     collected.register(this, { over: this.#over, native })
-    this.#loss = new Occasion('onLost', () => native.watch(), (failure) => new ZkRecipesError(failure), calls.callbackTimes)
+    this.#loss = new OneTimeEvent('onLost', () => native.watch(), (failure) => new ZkRecipesError(failure), calls.callbackTimes)
     this.#loss.comesAs(now(() => native.onLost()), this.#over)
     const askable = (revocation) => revocation.comesAs(native.onRevoke())
-    this.#revocation = new Occasion('onRevoke', askable, () => asked(native.path()), calls.callbackTimes)
+    this.#revocation = new OneTimeEvent('onRevoke', askable, () => asked(native.path()), calls.callbackTimes)
   }
 
   // --- generated from api: verbs of Held

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from ._bridge import settle
 from ._callbacks import Timed, awaited, logger, problem_of_result, timed
-from ._locking import check, done
+from ._decorators import check, done
 from ._native import InvalidType
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NoReturn, ParamSpec, TypeVar, cast, overload
 
-from . import _leading, _locking, _native
+from . import _leading, _decorators, _native
 from ._bridge import Answers, awaited, instead, settle
 from ._double_barrier import DoubleBarrier
 from ._feeds import Feed, feeding
@@ -400,7 +400,7 @@ class Client(_native.ClientBase):
 
         It may be used before the client connects. A call inside of another one waits for itself: see `zkrecipes`.
         """
-        return _locking.asynchronous(self, path, timeout)
+        return _decorators.asynchronous(self, path, timeout)
 
     async def __aenter__(self) -> Self:
         await self._open()

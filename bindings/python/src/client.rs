@@ -350,7 +350,7 @@ impl Client {
     #[doc = doc_of!(Client.locked)]
     #[pyo3(signature = (path, *, timeout=None))]
     fn locked(slf: &Bound<'_, Self>, path: Arg, timeout: Option<Arg>) -> Answered {
-        let decorating = slf.py().import("zkrecipes._locking")?.getattr("blocking")?;
+        let decorating = slf.py().import("zkrecipes._decorators")?.getattr("blocking")?;
         Ok(decorating.call1((slf, path, timeout))?.unbind())
     }
 

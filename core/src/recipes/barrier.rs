@@ -144,7 +144,7 @@ impl Barrier {
         let mut up = None;
         let passing = self.pass(&mut call, &mut up);
         let passed = telling(&session, &self.path, &self.listeners, |call| self.who(call), passing).await;
-        passed.map_err(|error| explained(error, up).with_path(&*self.path))
+        passed.map_err(|error| naming_the_setter(error, up).with_path(&*self.path))
     }
 
     /// Notes in `up` what was seen of the barrier.
@@ -222,7 +222,7 @@ impl Barrier {
 type Up = Option<(Vec<u8>, Stat)>;
 
 /// With who has put it up, as far as it says so: others write what they like.
-fn explained(error: Error, up: Up) -> Error {
+fn naming_the_setter(error: Error, up: Up) -> Error {
     let Some((data, stat)) = up.filter(|_| error.kind() == ErrorKind::Timeout) else { return error };
     let since = time::rfc3339(contenders::at(stat.ctime));
     error.because(match String::from_utf8(data) {

@@ -116,10 +116,10 @@ pub(crate) async fn seen(call: &mut Call, path: &str, entry: ContenderName) -> O
 }
 
 /// Every permit under `path`, the oldest first.
-pub(crate) async fn leases(call: &mut Call, path: &str) -> Result<Vec<SeenContender>> {
-    let mut leases = read(call, path, |name| Some(ContenderName::lease(name))).await?;
-    leases.sort_by(|a, b| (a.stat.czxid, &a.entry.name).cmp(&(b.stat.czxid, &b.entry.name)));
-    Ok(leases)
+pub(crate) async fn permits(call: &mut Call, path: &str) -> Result<Vec<SeenContender>> {
+    let mut permits = read(call, path, |name| Some(ContenderName::permit(name))).await?;
+    permits.sort_by(|a, b| (a.stat.czxid, &a.entry.name).cmp(&(b.stat.czxid, &b.entry.name)));
+    Ok(permits)
 }
 
 /// The children of `path` that take part, as they are now. As many reads in one flight as make sense.

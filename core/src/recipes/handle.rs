@@ -239,7 +239,7 @@ impl Handle {
                 .await;
             let (held, pass) = match taken {
                 Err(error) => {
-                    let error = waiting.explained(error, &inner.recipe, &contenders_ahead);
+                    let error = waiting.naming_the_holder(error, &inner.recipe, &contenders_ahead);
                     waiting.fails(&error);
                     return Err(about(error));
                 }

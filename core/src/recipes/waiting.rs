@@ -265,7 +265,7 @@ impl Waiting {
 
     /// The error of an acquire that has run out of time, with who holds as far as that is known: asking would take time that
     /// the caller has not given.
-    pub(super) fn explained(
+    pub(super) fn naming_the_holder(
         &self,
         error: Error,
         recipe: &Arc<dyn Recipe>,

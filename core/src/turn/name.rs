@@ -18,7 +18,7 @@ pub(crate) enum Kind {
     /// A candidate of an election.
     Latch,
     /// A permit of a semaphore, which waits for nobody.
-    Lease,
+    Permit,
 }
 
 impl Kind {
@@ -28,7 +28,7 @@ impl Kind {
             Kind::Read => "read",
             Kind::Write => "write",
             Kind::Latch => "latch",
-            Kind::Lease => "lease",
+            Kind::Permit => "lease",
         }
     }
 }
@@ -48,7 +48,7 @@ pub(crate) fn fresh(naming: Naming, kind: Kind) -> (String, String) {
     let id = random::guid();
     let (hyphenated, simple) = (id.hyphenated().to_string(), id.simple().to_string());
     match (naming, kind) {
-        (_, Kind::Lease) => (format!("_c_{hyphenated}-lease-"), hyphenated),
+        (_, Kind::Permit) => (format!("_c_{hyphenated}-lease-"), hyphenated),
         (Naming::Curator, Kind::Lock) => (format!("_c_{hyphenated}-lock-"), hyphenated),
         (Naming::Curator | Naming::Zookeeper, Kind::Latch) => (format!("_c_{hyphenated}-latch-"), hyphenated),
         (Naming::Curator, Kind::Read) => (format!("_c_{hyphenated}-__READ__"), hyphenated),
@@ -80,9 +80,9 @@ impl ContenderName {
         Some(ContenderName { name: name.to_owned(), kind, sequence, naming })
     }
 
-    /// A permit of ours. Leases have no order, so the number does not matter, nor whose name it is.
-    pub(crate) fn lease(name: &str) -> ContenderName {
-        ContenderName { name: name.to_owned(), kind: Kind::Lease, sequence: 0, naming: Naming::Curator }
+    /// A permit of ours. Permits have no order, so the number does not matter, nor whose name it is.
+    pub(crate) fn permit(name: &str) -> ContenderName {
+        ContenderName { name: name.to_owned(), kind: Kind::Permit, sequence: 0, naming: Naming::Curator }
     }
 }
 

@@ -13,7 +13,7 @@ impl Kind {
     pub(crate) fn lines_up_with(self, other: Kind) -> bool {
         let line = |kind| match kind {
             Kind::Lock | Kind::Read | Kind::Write => Kind::Lock,
-            Kind::Latch | Kind::Lease => kind,
+            Kind::Latch | Kind::Permit => kind,
         };
         line(self) == line(other)
     }

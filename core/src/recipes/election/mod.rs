@@ -12,8 +12,8 @@
 
 mod leadership;
 mod observe;
+mod run;
 mod statement;
-mod terms;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use tokio::sync::watch;
 use self::leadership::Fate;
 pub use self::leadership::Leadership;
 pub use self::observe::Leader;
+pub use self::run::Terms;
 use self::statement::Acknowledgement;
-pub use self::terms::Terms;
 use super::contenders::{self, Contender, SeenContender};
 use super::handle::{Comes, Handle, Meanwhile, Recipe};
 use crate::client::Client;

@@ -164,7 +164,7 @@ impl Store {
             deletable::settle(&server_session, &self.layout.items);
             deletable::settle(&server_session, &self.layout.claims);
             let interest = server_session.interest(&node);
-            let node = Node::of(node, ContenderName::lease(&out.name.text), czxid);
+            let node = Node::of(node, ContenderName::permit(&out.name.text), czxid);
             let mut grant = Grant::of(server_session.clone(), vec![node], vec![interest]);
             // Each claim raises the version of the item.
             grant.guard = Some(Box::new(guard));

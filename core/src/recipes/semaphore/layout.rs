@@ -22,7 +22,7 @@ use crate::session::wire::{CreateMode, WireError, Write};
 pub(super) struct SemaphoreLayout {
     /// Where to queue for permits, under the names of `naming`.
     pub(super) locks: String,
-    pub(super) leases: String,
+    pub(super) permits: String,
     size: String,
     pub(super) naming: Naming,
 }
@@ -86,14 +86,14 @@ impl SemaphoreLayout {
         match naming {
             Naming::Kazoo => SemaphoreLayout {
                 locks: format!("{path}-__lock__"),
-                leases: path.to_owned(),
+                permits: path.to_owned(),
                 size: path.to_owned(),
                 naming,
             },
             // Curator's semaphores must see our turn, whatever our locks are named.
             Naming::Curator | Naming::Zookeeper => SemaphoreLayout {
                 locks: path::join(path, "locks"),
-                leases: path::join(path, "leases"),
+                permits: path::join(path, "leases"),
                 size: path::join(path, "max"),
                 naming: Naming::Curator,
             },
@@ -107,14 +107,14 @@ impl SemaphoreLayout {
 
     /// What is made before the line: without it, whoever looks at a new semaphore of Curator's layout sees a lock there.
     pub(super) fn first(&self) -> Option<&str> {
-        (self.naming == Naming::Curator).then_some(&self.leases)
+        (self.naming == Naming::Curator).then_some(&self.permits)
     }
 
     /// The nodes of `n` permits that are taken together, and the part of their names that is like no other.
     pub(super) fn permits(&self, n: usize, data: &[u8]) -> (Vec<Write>, String) {
         let id = random::guid();
-        let lease = |name: &str, mode| Write::Create {
-            path: path::join(&self.leases, name),
+        let permit_node = |name: &str, mode| Write::Create {
+            path: path::join(&self.permits, name),
             data: data.to_vec(),
             mode,
             acl: None,
@@ -122,12 +122,12 @@ impl SemaphoreLayout {
         match self.naming {
             Naming::Kazoo => {
                 let mark = id.simple().to_string()[..28].to_owned();
-                let permit = |at| lease(&format!("{mark}{at:04x}"), CreateMode::Ephemeral);
+                let permit = |at| permit_node(&format!("{mark}{at:04x}"), CreateMode::Ephemeral);
                 ((0..n).map(permit).collect(), mark)
             }
             Naming::Curator | Naming::Zookeeper => {
                 let mark = id.hyphenated().to_string();
-                let permit = lease(&format!("_c_{mark}-lease-"), CreateMode::EphemeralSequential);
+                let permit = permit_node(&format!("_c_{mark}-lease-"), CreateMode::EphemeralSequential);
                 (vec![permit; n], mark)
             }
         }
@@ -178,10 +178,10 @@ impl SemaphoreLayout {
             Err(error) if error.is_unanswered() => return call.retry_after_loss(verb).await,
             Err(error) => return Err(refusal(error, verb, &self.size)),
         }
-        if self.leases == self.size {
+        if self.permits == self.size {
             return Ok(());
         }
-        answered(call, verb, &self.leases, session.ensure(server_session, &self.leases, session.parents()))
+        answered(call, verb, &self.permits, session.ensure(server_session, &self.permits, session.parents()))
             .await
     }
 }

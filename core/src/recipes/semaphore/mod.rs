@@ -10,7 +10,7 @@
 //! is.
 
 mod layout;
-mod leases;
+mod permits;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -179,7 +179,7 @@ impl Recipe for Permits {
     /// A permit, or a place in the queue.
     fn locate(&self, node: &str) -> Option<String> {
         let node = contenders::whole(&self.path, node);
-        let is_permit = path::validate(&node).is_ok() && path::parent(&node) == self.layout.leases;
+        let is_permit = path::validate(&node).is_ok() && path::parent(&node) == self.layout.permits;
         (is_permit || contenders::queues_under(&self.layout.locks, &node, Kind::Lock)).then_some(node)
     }
 }
@@ -188,8 +188,8 @@ impl Permits {
     /// Who holds permits, one entry for each permit, and then who waits for some, in order.
     async fn everybody(&self, call: &mut Call) -> Result<Vec<Contender>> {
         let layout = &self.layout;
-        let (mut queue, mut leases) = self.look(call).await?;
-        // Curator adds its lease before it knows whether there is room: that one is not held, its owner still queues.
+        let (mut queue, mut permit_nodes) = self.look(call).await?;
+        // Curator adds its permit before it knows whether there is room: that one is not held, its owner still queues.
         for looks in 1..=LOOKS {
             let size =
                 match call.ask("contenders", |server_session| server_session.get_data(layout.size())).await {
@@ -197,18 +197,21 @@ impl Permits {
                     Err(Failure::Refused(WireError::NoNode)) => self.size.get(),
                     Err(failure) => return Err(failure.about("contenders", &self.path)),
                 };
-            if leases.len() <= size || drop_surplus(&mut leases, &queue, Some(size)) || looks == LOOKS {
+            if permit_nodes.len() <= size
+                || drop_surplus(&mut permit_nodes, &queue, Some(size))
+                || looks == LOOKS
+            {
                 break;
             }
             // More than there are, and nobody queues for them: the queue has moved on meanwhile, or a resize made them so.
-            (queue, leases) = self.look(call).await?;
+            (queue, permit_nodes) = self.look(call).await?;
         }
         let below = |folder: &str, contender: Contender| {
             let node = path::join(folder, &contender.node);
             let node = node.strip_prefix(&self.path).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&node);
             Contender { node: node.to_owned(), ..contender }
         };
-        let holders = leases.into_iter().map(|seen| below(&layout.leases, seen.contender(true)));
+        let holders = permit_nodes.into_iter().map(|seen| below(&layout.permits, seen.contender(true)));
         let waiters = queue.into_iter().map(|seen| below(&layout.locks, seen.contender(false)));
         Ok(holders.chain(waiters).collect())
     }
@@ -217,7 +220,7 @@ impl Permits {
     /// twice and not missed.
     async fn look(&self, call: &mut Call) -> Result<(Vec<SeenContender>, Vec<SeenContender>)> {
         let queue = contenders::queue(call, &self.layout.locks, Kind::Lock).await?;
-        Ok((queue, contenders::leases(call, &self.layout.leases).await?))
+        Ok((queue, contenders::permits(call, &self.layout.permits).await?))
     }
 }
 
@@ -226,20 +229,20 @@ pub(crate) fn size(data: &[u8]) -> Option<usize> {
     layout::parse(data)
 }
 
-/// Curator adds its lease before it knows whether there is room: that one is not held, its owner still queues. Takes away
+/// Curator adds its permit before it knows whether there is room: that one is not held, its owner still queues. Takes away
 /// such a one, and answers whether there was one.
 pub(crate) fn drop_surplus(
-    leases: &mut Vec<SeenContender>,
+    permit_nodes: &mut Vec<SeenContender>,
     queue: &[SeenContender],
     size: Option<usize>,
 ) -> bool {
     let is_surplus = |last: &mut SeenContender| queue.iter().any(|waiter| still_queues(waiter, last));
-    size.is_some_and(|size| leases.len() > size) && leases.pop_if(is_surplus).is_some()
+    size.is_some_and(|size| permit_nodes.len() > size) && permit_nodes.pop_if(is_surplus).is_some()
 }
 
-/// Whether the owner of this lease is still in the queue, and added the lease under the lock that it has there.
-fn still_queues(waiter: &SeenContender, lease: &SeenContender) -> bool {
-    waiter.stat.ephemeral_owner == lease.stat.ephemeral_owner && waiter.stat.czxid < lease.stat.czxid
+/// Whether the owner of this permit is still in the queue, and added the permit under the lock that it has there.
+fn still_queues(waiter: &SeenContender, permit: &SeenContender) -> bool {
+    waiter.stat.ephemeral_owner == permit.stat.ephemeral_owner && waiter.stat.czxid < permit.stat.czxid
 }
 
 fn check_size(permits: usize) -> Result<()> {
@@ -271,7 +274,7 @@ impl Taking {
     async fn run(self, call: &mut Call) -> Result<Grant> {
         let SemaphoreLayout { locks, naming, .. } = &self.permits.layout;
         let first = self.permits.layout.first();
-        leases::fit(&self.permits.layout, &self.session.server_session(), self.n, self.session.identity())?;
+        permits::fit(&self.permits.layout, &self.session.server_session(), self.n, self.session.identity())?;
         loop {
             let session = &self.session;
             let queue = TurnRequest { naming: *naming, first, ..TurnRequest::of(session, locks, Kind::Lock) };
@@ -293,15 +296,15 @@ impl Taking {
     async fn queue_up(&self, queue: &TurnRequest<'_>, call: &mut Call) -> Result<Grant> {
         match turn::take(queue, call).await {
             Err(error) if call.is_single_attempt() && error.kind() == ErrorKind::Timeout => {
-                let leases = match call
-                    .ask(VERB, |server_session| server_session.children(&self.permits.layout.leases))
+                let permit_nodes = match call
+                    .ask(VERB, |server_session| server_session.children(&self.permits.layout.permits))
                     .await
                 {
                     Ok(names) => names.len(),
                     Err(Failure::Refused(WireError::NoNode)) => 0,
                     Err(failure) => return Err(failure.about(VERB, queue.path)),
                 };
-                match leases + self.n <= self.permits.size.get() {
+                match permit_nodes + self.n <= self.permits.size.get() {
                     true => turn::take(queue, &mut call.within(PASSING)).await,
                     false => Err(error),
                 }
@@ -325,9 +328,9 @@ impl Taking {
         loop {
             let link = server_session.link();
             let changes = known.changes();
-            let caught_up = (current != Some(link)).then(|| server_session.sync(&layout.leases));
-            let (leases, size, own_watch) = (
-                server_session.watch_children(&layout.leases),
+            let caught_up = (current != Some(link)).then(|| server_session.sync(&layout.permits));
+            let (permit_nodes, size, own_watch) = (
+                server_session.watch_children(&layout.permits),
                 server_session.watch_data(layout.size()),
                 server_session.watch_data(own),
             );
@@ -335,16 +338,16 @@ impl Taking {
                 Some(caught_up) => call.briefly(VERB, caught_up).await?.is_ok(),
                 None => true,
             };
-            let leases = call.briefly(VERB, leases).await?;
+            let permit_nodes = call.briefly(VERB, permit_nodes).await?;
             let size = call.briefly(VERB, size).await?;
             let own_watch = call.briefly(VERB, own_watch).await?;
-            let (room, is_asked, news) = match (leases, size, own_watch) {
+            let (room, is_asked, news) = match (permit_nodes, size, own_watch) {
                 (_, _, Err(WireError::NoNode)) => return Ok(None),
                 (Err(WireError::NoNode), ..) | (_, Err(WireError::NoNode), _) => {
                     layout.prepare(&self.session, server_session, call, VERB, known.get()).await?;
                     continue;
                 }
-                (Ok((taken, _, leases)), Ok((data, stat, size)), Ok((asked, _, own))) => {
+                (Ok((taken, _, permit_nodes)), Ok((data, stat, size)), Ok((asked, _, own))) => {
                     if !is_caught_up || server_session.link() != link {
                         // The answers may come from two servers.
                         current = None;
@@ -362,24 +365,24 @@ impl Taking {
                             continue;
                         }
                     };
-                    (permits.saturating_sub(taken.len()), asked == REVOKE, [leases, size, own])
+                    (permits.saturating_sub(taken.len()), asked == REVOKE, [permit_nodes, size, own])
                 }
                 (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
                     if server_session.has_ended() {
                         return Ok(None);
                     }
-                    answered(call, VERB, &layout.leases, std::future::ready(Err::<(), _>(error))).await?;
+                    answered(call, VERB, &layout.permits, std::future::ready(Err::<(), _>(error))).await?;
                     continue;
                 }
             };
             if self.n <= room {
                 let [.., own_news] = news;
                 let identity = self.session.identity();
-                deletable::check(&self.session, server_session, call, VERB, &layout.leases).await?;
+                deletable::check(&self.session, server_session, call, VERB, &layout.permits).await?;
                 let mut grant =
-                    leases::take(layout, server_session, own, self.n, identity, call, VERB).await?;
+                    permits::take(layout, server_session, own, self.n, identity, call, VERB).await?;
                 if grant.is_some() {
-                    deletable::settle(server_session, &layout.leases);
+                    deletable::settle(server_session, &layout.permits);
                 }
                 // A request to let go that came while we waited counts for what we hold now. We were told of it before
                 // we got the permits.
@@ -418,11 +421,11 @@ impl Taking {
 
 /// The first piece of news, `None` for a change of the connection.
 async fn first_of(news: [Watch; 3], reconnected: impl Future<Output = ()>) -> Option<Event> {
-    let [mut leases, mut size, mut own] = news;
+    let [mut permit_nodes, mut size, mut own] = news;
     tokio::select! {
         biased;
         event = &mut own => Some(event),
-        event = &mut leases => Some(event),
+        event = &mut permit_nodes => Some(event),
         event = &mut size => Some(event),
         () = reconnected => None,
     }

@@ -226,8 +226,8 @@ impl View<'_> {
     /// In Curator's layout.
     fn is_semaphore(&self, path: &str) -> bool {
         let is_used = || self.has(path, "locks") || self.has(path, "max");
-        let leases = path::join(path, "leases");
-        self.has(path, "leases") && (is_used() || self.count(&leases, |role| role == Role::Permit) > 0)
+        let permits_at = path::join(path, "leases");
+        self.has(path, "leases") && (is_used() || self.count(&permits_at, |role| role == Role::Permit) > 0)
     }
 
     /// A node of that name may be a folder, too.
@@ -245,10 +245,10 @@ impl View<'_> {
         self.permits(path, (path, &format!("{path}{BESIDE_A_SEMAPHORE}")), semaphore::size(self.data(path)))
     }
 
-    fn permits(&self, path: &str, (leases, locks): (&str, &str), size: Option<usize>) -> Found {
-        let names = self.names(leases).filter(|name| self.is_permit(leases, name));
+    fn permits(&self, path: &str, (permits_at, locks): (&str, &str), size: Option<usize>) -> Found {
+        let names = self.names(permits_at).filter(|name| self.is_permit(permits_at, name));
         let (mut permits, mut count) =
-            self.first_of(leases, names.map(|name| ContenderName::lease(name)).collect());
+            self.first_of(permits_at, names.map(|name| ContenderName::permit(name)).collect());
         let line = self.families.get(locks).map(|names| line(locks, names, Kind::Lock)).unwrap_or_default();
         let (mut queue, waiting) = self.first_of(locks, line);
         permits.sort_by(|a, b| (a.stat.czxid, &a.entry.name).cmp(&(b.stat.czxid, &b.entry.name)));
@@ -261,7 +261,7 @@ impl View<'_> {
             let node = node.strip_prefix(path).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&node);
             Contender { node: node.to_owned(), ..contender }
         };
-        let holders = permits.into_iter().map(|seen| below(leases, seen.contender(true)));
+        let holders = permits.into_iter().map(|seen| below(permits_at, seen.contender(true)));
         let waiters = queue.into_iter().map(|seen| below(locks, seen.contender(false)));
         Found {
             contenders: holders.chain(waiters).collect(),
@@ -378,7 +378,7 @@ fn member(node: &str, (data, stat): &(Vec<u8>, Stat), is_party: bool) -> Contend
 
 fn contender(node: &str, identity: &str, kind: &str, stat: &Stat, holds: bool) -> Contender {
     let seen =
-        SeenContender { entry: ContenderName::lease(node), data: identity.as_bytes().to_vec(), stat: *stat };
+        SeenContender { entry: ContenderName::permit(node), data: identity.as_bytes().to_vec(), stat: *stat };
     // Members write what they like.
     Contender { kind: kind.to_owned(), is_asked: identity.as_bytes() == REVOKE, ..seen.contender(holds) }
 }

@@ -1,4 +1,4 @@
-"""Functions that are called under a lock."""
+"""Decorators: functions that are called under a lock."""
 
 from __future__ import annotations
 

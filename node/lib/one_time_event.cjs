@@ -6,11 +6,11 @@ const { listen, now, stopListening } = require('./calls.cjs')
 const { deliver, timed } = require('./errors.cjs')
 
 // A Held that nobody refers to any more is released by the addon. So what the addon calls must not keep it alive: it knows
-// its occasions by weak references, and the subscription ends with them.
+// its events by weak references, and the subscription ends with them.
 const subscriptions = new FinalizationRegistry(stopListening)
 
 /** What may happen to an acquisition, once: callbacks and a signal hear of it, also those who ask later. */
-class Occasion {
+class OneTimeEvent {
   #name
   #arm
   #reasonFor
@@ -33,7 +33,7 @@ class Occasion {
 
   /**
    * The addon brings it under this number. `afterwards` is called when everybody has been told, or when nobody is there to be
-   * told any more; it must not refer to what this occasion belongs to.
+   * told any more; it must not refer to what this event belongs to.
    */
   comesAs(number, afterwards) {
     listen(number, receiver(new WeakRef(this), number, afterwards))
@@ -82,13 +82,13 @@ class Occasion {
 }
 
 // Outside the class: a closure made in a method would keep `this` alive.
-function receiver(occasion, number, afterwards = () => {}) {
+function receiver(event, number, afterwards = () => {}) {
   return (news) => {
     stopListening(number)
-    occasion.deref()?.happen(news)
+    event.deref()?.happen(news)
     // Not sooner: the process may end as soon as nothing keeps it alive.
     afterwards()
   }
 }
 
-module.exports = { Occasion }
+module.exports = { OneTimeEvent }

@@ -58,7 +58,7 @@ pub(super) async fn take(
     let (parts, mark) = parts(layout, own, n, identity);
     let mut pending = Pending {
         server_session: server_session.clone(),
-        leases: layout.leases.clone(),
+        path: layout.permits.clone(),
         mark,
         is_settled: false,
     };
@@ -96,7 +96,7 @@ pub(super) async fn take(
                     // Our lock is gone, or the parent of the permits: look again.
                     Err(WireError::Part { error, .. }) if *error == WireError::NoNode => return Ok(None),
                     Err(WireError::SessionEnded) => return Ok(None),
-                    Err(error) => return Err(refusal(error, verb, &layout.leases)),
+                    Err(error) => return Err(refusal(error, verb, &layout.permits)),
                     Ok(_) => return Ok(None),
                 }
             }
@@ -104,7 +104,7 @@ pub(super) async fn take(
     };
     pending.is_settled = true;
     let nodes = created.into_iter().map(|Created { path, czxid }| {
-        let entry = ContenderName::lease(path::name(&path));
+        let entry = ContenderName::permit(path::name(&path));
         Node::of(path, entry, czxid)
     });
     let nodes: Vec<_> = nodes.collect();
@@ -116,7 +116,7 @@ pub(super) async fn take(
 /// Permits that may or may not have been created. Dropped unsettled, whatever there is of them is deleted.
 struct Pending {
     server_session: Arc<ServerSession>,
-    leases: String,
+    path: String,
     mark: String,
     is_settled: bool,
 }
@@ -130,7 +130,7 @@ impl Pending {
                 return Ok(None);
             }
             let (settled, list) =
-                (self.server_session.settle(&self.leases), self.server_session.children(&self.leases));
+                (self.server_session.settle(&self.path), self.server_session.children(&self.path));
             let settled = call.briefly(verb, settled).await?;
             let listed = call.briefly(verb, list).await?;
             match settled.and(listed) {
@@ -141,13 +141,13 @@ impl Pending {
                     // session has not changed.
                     let found = ours
                         .into_iter()
-                        .map(|name| Created { path: path::join(&self.leases, name), czxid: -1 })
+                        .map(|name| Created { path: path::join(&self.path, name), czxid: -1 })
                         .collect();
                     return Ok(Some(found));
                 }
                 Err(WireError::NoNode) => return Ok(Some(Vec::new())),
                 Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await?,
-                Err(error) => return Err(refusal(error, verb, &self.leases)),
+                Err(error) => return Err(refusal(error, verb, &self.path)),
             }
         }
     }
@@ -172,8 +172,8 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if !self.is_settled && self.server_session.process().is_present() {
-            let (leases, mark) = (std::mem::take(&mut self.leases), std::mem::take(&mut self.mark));
-            drop(self.server_session.delete_by_guid_in_background(leases, mark));
+            let (path, mark) = (std::mem::take(&mut self.path), std::mem::take(&mut self.mark));
+            drop(self.server_session.delete_by_guid_in_background(path, mark));
         }
     }
 }
