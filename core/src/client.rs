@@ -69,7 +69,7 @@ impl Client {
         let counters = Arc::<Counters>::default();
         let dial = opening::transport(&counters);
         let open = Session::open(hosts, options, Arc::new(SystemClock), dial, counters);
-        Ok(Client::of(exit::enrolled(open).await?))
+        Ok(Client::of(exit::open_client(open).await?))
     }
 
     /// The same over another transport and clock: simulations run the recipes under virtual time.
@@ -116,7 +116,7 @@ impl Client {
         let hosts = format!("zookeeper-client{}", session.path());
         let dial = Box::new(Guest::new(session));
         let open = Session::open(hosts, options, Arc::new(SystemClock), dial, Arc::default());
-        Ok(Client::of(exit::enrolled(open).await?))
+        Ok(Client::of(exit::open_client(open).await?))
     }
 
     fn of(session: Arc<Session>) -> Client {

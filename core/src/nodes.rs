@@ -71,11 +71,11 @@ impl Nodes {
         let session = self.client.session()?;
         let mut call = session.call(None);
         let server_session = call.server_session("create").await?;
-        let mut answer = call.briefly("create", server_session.create(path, data, mode)).await?;
+        let mut answer = call.receive("create", server_session.create(path, data, mode)).await?;
         if answer == Err(WireError::NoNode) && path::parent(path) == "/" {
             // The root is missing: a chroot that nobody has created yet.
-            answer = match call.briefly("create", server_session.create_chroot()).await? {
-                Ok(()) => call.briefly("create", server_session.create(path, data, mode)).await?,
+            answer = match call.receive("create", server_session.create_chroot()).await? {
+                Ok(()) => call.receive("create", server_session.create(path, data, mode)).await?,
                 Err(error) => Err(error),
             };
         }
@@ -119,7 +119,7 @@ impl Nodes {
         loop {
             let server_session = call.server_session("ensure").await?;
             match call
-                .briefly("ensure", session.ensure(&server_session, path, CreateMode::Persistent))
+                .receive("ensure", session.ensure(&server_session, path, CreateMode::Persistent))
                 .await?
             {
                 Err(error) if error.is_unanswered() => call.retry_after_loss("ensure").await?,
@@ -193,7 +193,7 @@ impl Nodes {
         let mut call = session.call(None);
         let server_session = call.server_session(verb).await?;
         let answer =
-            call.briefly(verb, request(&server_session)).await.map_err(|error| error.with_path(path))?;
+            call.receive(verb, request(&server_session)).await.map_err(|error| error.with_path(path))?;
         answer.map_err(|error| refusal(error, verb, path))
     }
 }
@@ -324,7 +324,7 @@ impl Transaction {
                 let verb = "a transaction";
                 let mut call = session.call(None);
                 let server_session = call.server_session(verb).await?;
-                match call.briefly(verb, server_session.multi(&writes)).await? {
+                match call.receive(verb, server_session.multi(&writes)).await? {
                     Ok(applied) => Ok(applied),
                     Err(WireError::Part { index, error }) => {
                         let part = writes.get(index);

@@ -140,10 +140,11 @@ impl Barrier {
     /// Dropping the future leaves nothing behind.
     pub async fn wait(&self, limit: Option<Duration>) -> Result<()> {
         let session = self.client.session()?;
-        let mut call = session.wait(limit).for_the(LIFTING);
+        let mut call = session.wait(limit).timeout_says(LIFTING);
         let mut up = None;
         let passing = self.pass(&mut call, &mut up);
-        let passed = telling(&session, &self.path, &self.listeners, |call| self.who(call), passing).await;
+        let passed =
+            telling(&session, &self.path, &self.listeners, |call| self.find_setter(call), passing).await;
         passed.map_err(|error| naming_the_setter(error, up).with_path(&*self.path))
     }
 
@@ -165,7 +166,7 @@ impl Barrier {
                 // Ours was lifted, and this one was put up since.
                 return Ok(());
             }
-            call.insist();
+            call.outlast_outages();
             let said = call.session().server_session().get_data(&self.path);
             let woken = async {
                 let mut watch = watch;
@@ -177,7 +178,7 @@ impl Barrier {
                 }
                 watch.await;
             };
-            call.patiently(woken).await?;
+            call.wait_for(woken).await?;
         }
     }
 
@@ -199,7 +200,7 @@ impl Barrier {
     }
 
     /// Who has put it up.
-    fn who(&self, mut call: Call) -> Later<AwaitedContenders> {
+    fn find_setter(&self, mut call: Call) -> Later<AwaitedContenders> {
         let path = self.path.clone();
         Box::pin(async move {
             let read = call.ask(Barrier::WAIT, |server_session| server_session.get_data(&path)).await;

@@ -258,10 +258,10 @@ impl Setting<'_> {
                 .await?;
             let answer = if creates {
                 let created = server_session.create(self.path, self.value, CreateMode::Persistent);
-                call.briefly(self.verb, created).await?.map(|_| 0)
+                call.receive(self.verb, created).await?.map(|_| 0)
             } else {
                 let set = server_session.set_data(self.path, self.value, self.version);
-                call.briefly(self.verb, set).await?.map(|stat| stat.version)
+                call.receive(self.verb, set).await?.map(|stat| stat.version)
             };
             match answer {
                 Ok(version) => return Ok(version),
@@ -285,7 +285,7 @@ impl Setting<'_> {
             open_parents::look(self.session, &server_session, call, self.verb, path::parent(self.path))
                 .await?;
             let created = server_session.create(self.path, self.value, CreateMode::Persistent);
-            match call.briefly(self.verb, created).await? {
+            match call.receive(self.verb, created).await? {
                 Ok(_) => return Ok(0),
                 Err(WireError::NoNode) => self.prepare(&server_session, call).await?,
                 Err(error) if error.is_unanswered() => match self.look_behind(call).await? {
@@ -305,7 +305,7 @@ impl Setting<'_> {
     async fn prepare(&self, server_session: &Arc<ServerSession>, call: &mut Call) -> Result<()> {
         let parent = path::parent(self.path);
         let made = self.session.ensure(server_session, parent, CreateMode::Persistent);
-        match call.briefly(self.verb, made).await? {
+        match call.receive(self.verb, made).await? {
             Err(error) if error.is_unanswered() => call.retry_after_loss(self.verb).await,
             answer => answer.map_err(|error| refusal(error, self.verb, parent)),
         }
@@ -318,7 +318,7 @@ impl Setting<'_> {
             let server_session = call.server_session(self.verb).await?;
             // What was asked before has been decided when this is answered, and the read sees it.
             let (settled, read) = (server_session.settle(self.path), server_session.get_data(self.path));
-            match (call.briefly(self.verb, settled).await?, call.briefly(self.verb, read).await?) {
+            match (call.receive(self.verb, settled).await?, call.receive(self.verb, read).await?) {
                 (Err(error), _) | (_, Err(error)) if error.is_unanswered() => {}
                 (_, Err(WireError::NoNode)) => return Ok(None),
                 (_, Ok(found)) => return Ok(Some(found)),

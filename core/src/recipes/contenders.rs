@@ -46,11 +46,11 @@ const READS_IN_FLIGHT: usize = 256;
 
 /// The contenders of the lock at `path`, in order.
 pub(crate) async fn of_lock(call: &mut Call, path: &str) -> Result<Vec<Contender>> {
-    Ok(who_holds(queue(call, path, Kind::Lock).await?))
+    Ok(with_holder(queue(call, path, Kind::Lock).await?))
 }
 
 /// The contenders of a lock's line, in order, with who of them holds.
-pub(crate) fn who_holds(queue: Vec<SeenContender>) -> Vec<Contender> {
+pub(crate) fn with_holder(queue: Vec<SeenContender>) -> Vec<Contender> {
     let first = queue.first().map(|seen| (seen.entry.sequence, seen.stat.ephemeral_owner));
     // Readers share: they hold as long as nobody ahead of them keeps them out. A writer's own reader has its number.
     let mut only_readers = true;
@@ -139,7 +139,7 @@ async fn read(
         let server_session = call.server_session(VERB).await?;
         let nodes: Vec<_> = batch.iter().map(|entry| path::join(path, &entry.name)).collect();
         for ((entry, node), flight) in batch.iter().zip(&nodes).zip(server_session.get_each(&nodes)) {
-            let answer = match call.briefly(VERB, flight).await? {
+            let answer = match call.receive(VERB, flight).await? {
                 Err(error) if error.is_unanswered() => {
                     call.ask(VERB, |server_session| server_session.get_data(node)).await
                 }
@@ -209,7 +209,7 @@ pub(crate) fn queues_under(parent: &str, node: &str, kind: Kind) -> bool {
 }
 
 pub(crate) fn in_line(name: &str, kind: Kind) -> Option<ContenderName> {
-    ContenderName::recognise(name).filter(|entry| entry.kind.lines_up_with(kind))
+    ContenderName::recognise(name).filter(|entry| entry.kind.queues_with(kind))
 }
 
 /// The error for a request to a node that is not one of the recipe's contenders.

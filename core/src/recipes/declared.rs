@@ -25,7 +25,7 @@ pub(super) async fn declare(
         if deletable::check(session, &server_session, &mut call, verb, parent).await? {
             break server_session;
         }
-        match call.briefly(verb, session.ensure(&server_session, parent, session.parents())).await? {
+        match call.receive(verb, session.ensure(&server_session, parent, session.parents())).await? {
             Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await?,
             made => made.map_err(|error| refusal(error, verb, parent))?,
         }

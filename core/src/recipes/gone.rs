@@ -25,13 +25,13 @@ enum Sight {
 /// Resolves when the node is gone. Nothing but the caller's own deadline ends the wait early, or a refusal.
 pub(super) async fn until_gone(call: &mut Call, verb: &str, node: &str, meant: Meant) -> Result<(), Failure> {
     // No answer is no news of the node.
-    call.insist();
+    call.outlast_outages();
     let mut is_decided = false;
     loop {
         match look(call, verb, node, meant, is_decided).await? {
             Ok(Sight::Stands(watch)) => {
                 is_decided = false;
-                if call.patiently(watch).await? == Event::Deleted {
+                if call.wait_for(watch).await? == Event::Deleted {
                     return Ok(());
                 }
             }
@@ -56,7 +56,7 @@ async fn look(
     let decision = is_decided.then(|| server_session.multi(&check));
     let read = server_session.watch_data(node);
     if let Some(decision) = decision {
-        match call.briefly(verb, decision).await? {
+        match call.receive(verb, decision).await? {
             Ok(_) => {}
             Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {
                 return Ok(Ok(Sight::Gone));
@@ -66,13 +66,13 @@ async fn look(
             Err(error) => return Ok(Err(error)),
         }
     }
-    Ok(match (call.briefly(verb, read).await?, meant) {
+    Ok(match (call.receive(verb, read).await?, meant) {
         // Another one of the same name.
         (Ok((_, stat, _)), Meant::Created(czxid)) if stat.czxid != czxid => Ok(Sight::Gone),
         (Ok((_, _, watch)), _) => Ok(Sight::Stands(watch)),
         (Err(WireError::NoNode), _) => Ok(Sight::Gone),
         (Err(WireError::NoAuth), Meant::Named) => {
-            let siblings = call.briefly(verb, server_session.watch_children(path::parent(node))).await?;
+            let siblings = call.receive(verb, server_session.watch_children(path::parent(node))).await?;
             match siblings {
                 Ok((names, _, watch)) if names.iter().any(|name| name == path::name(node)) => {
                     Ok(Sight::Stands(watch))

@@ -212,11 +212,11 @@ impl Handle {
             let (session, mut call, place, queueing_turn) = call?;
             let (inner, contenders_ahead) = (&handle.inner, Arc::<ContendersAhead>::default());
             let mut waiting = Waiting::begin(&session);
-            let kept = || inner.kept_standing();
+            let kept = || inner.kept_and_not_lost();
             // Pinned here, what is awaited is not copied into each future that waits for it.
             let mut passing = pin!(inner.gate.pass(&session, place, kept));
             let taking = pin!(async {
-                let pass = call.patiently(passing.as_mut()).await.and_then(|passed| passed)?;
+                let pass = call.wait_for(passing.as_mut()).await.and_then(|passed| passed)?;
                 let nested = match inner.meanwhile {
                     Meanwhile::Nests => inner.acquired.innermost().and_then(|held| held.nest()),
                     Meanwhile::Waits | Meanwhile::Adds => None,
@@ -299,8 +299,12 @@ impl Handle {
     }
 
     /// Waits for something in whose way may be what this handle keeps, and says so when that takes long.
-    pub(super) async fn past_what_is_kept<T>(&self, session: &Session, wait: impl Future<Output = T>) -> T {
-        self.inner.gate.pass(session, wait, || self.inner.kept_standing()).await
+    pub(super) async fn wait_and_warn_of_kept<T>(
+        &self,
+        session: &Session,
+        wait: impl Future<Output = T>,
+    ) -> T {
+        self.inner.gate.pass(session, wait, || self.inner.kept_and_not_lost()).await
     }
 
     #[cfg(test)]
@@ -321,7 +325,7 @@ impl Handle {
 
     /// A call that ends when the waits in progress on this handle are to end.
     fn call(&self, limit: Option<Duration>) -> Result<Call> {
-        let call = self.inner.client.session()?.call(limit).for_the(self.inner.recipe.words().0);
+        let call = self.inner.client.session()?.call(limit).timeout_says(self.inner.recipe.words().0);
         Ok(call.withdrawable(self.inner.cancels.subscribe()))
     }
 
@@ -452,7 +456,7 @@ impl HandleInner {
         lock(&self.kept)
     }
 
-    fn kept_standing(&self) -> Option<Held> {
+    fn kept_and_not_lost(&self) -> Option<Held> {
         self.kept().iter().rfind(|held| held.stands()).cloned()
     }
 

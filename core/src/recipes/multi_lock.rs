@@ -150,7 +150,7 @@ async fn take_all(session: &Arc<Session>, call: &mut Call, paths: &[String]) -> 
         }
         loop {
             match call
-                .briefly(verb, all.server_session.check(all.nodes.iter().map(|node| node.path.clone())))
+                .receive(verb, all.server_session.check(all.nodes.iter().map(|node| node.path.clone())))
                 .await?
             {
                 Ok(_) if all.server_session.is_firm() => return Ok(all),

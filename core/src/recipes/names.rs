@@ -92,11 +92,11 @@ impl Names {
             let server_session = call.server_session(Names::BIND).await?;
             open_parents::look(session, &server_session, &mut call, Names::BIND, &self.path).await?;
             let created = server_session.create(node, data, CreateMode::Persistent);
-            match call.briefly(Names::BIND, created).await? {
+            match call.receive(Names::BIND, created).await? {
                 Ok(_) => return Ok(()),
                 Err(WireError::NoNode) => {
                     let made = session.ensure(&server_session, &self.path, session.parents());
-                    match call.briefly(Names::BIND, made).await? {
+                    match call.receive(Names::BIND, made).await? {
                         Err(error) if error.is_unanswered() => call.retry_after_loss(Names::BIND).await?,
                         made => made.map_err(|error| refusal(error, Names::BIND, &self.path))?,
                     }
@@ -107,7 +107,7 @@ impl Names {
                 }
                 Err(WireError::NodeExists) if in_doubt => {
                     // Ours if it is as ours would be: nobody can tell it from somebody else's of the same data.
-                    match call.briefly(Names::BIND, server_session.get_data(node)).await? {
+                    match call.receive(Names::BIND, server_session.get_data(node)).await? {
                         Ok((found, stat)) if found == data && is_as_created(&stat) => return Ok(()),
                         Ok(_) => return Err(refusal(WireError::NodeExists, Names::BIND, node)),
                         Err(error) if error.is_unanswered() => call.retry_after_loss(Names::BIND).await?,
@@ -155,7 +155,7 @@ impl Names {
         let mut call = session.call(None);
         loop {
             let server_session = call.server_session(Names::UNBIND).await?;
-            match call.briefly(Names::UNBIND, server_session.delete(&node, None)).await? {
+            match call.receive(Names::UNBIND, server_session.delete(&node, None)).await? {
                 Ok(()) => return Ok(()),
                 // Gone by the attempt whose answer was lost, or before.
                 Err(WireError::NoNode) if in_doubt => return Ok(()),

@@ -108,7 +108,7 @@ impl Recipe for Side {
             let taking = turn::take(&queue, &mut call);
             match &self.readers {
                 // Whoever reads through this very handle may be waiting here.
-                Some(readers) => readers.0.past_what_is_kept(&session, taking).await,
+                Some(readers) => readers.0.wait_and_warn_of_kept(&session, taking).await,
                 None => taking.await,
             }
         })
@@ -187,7 +187,7 @@ async fn join(session: &Arc<Session>, call: &mut Call, path: &str, writing: &Arc
     // From before the node is there, so that the heart does not pause for it.
     let interest = server_session.interest(&node);
     let czxid = loop {
-        match call.briefly(verb, server_session.multi(&parts)).await? {
+        match call.receive(verb, server_session.multi(&parts)).await? {
             Ok(applied) => {
                 break applied.into_iter().find_map(Applied::created).map_or(-1, |created| created.czxid);
             }

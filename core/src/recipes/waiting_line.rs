@@ -75,7 +75,7 @@ impl WaitingLine {
     }
 
     /// Resolves when somebody does.
-    pub(crate) async fn until_in_the_way(&mut self, session: &Arc<Session>) {
+    pub(crate) async fn until_others_wait(&mut self, session: &Arc<Session>) {
         let Some(PlaceInLine { place, line, .. }) = &mut self.place else {
             return std::future::pending().await;
         };
@@ -180,7 +180,7 @@ impl PlaceInLine {
         // In one flight.
         let flights: Vec<_> = new.iter().map(watch).collect();
         for (name, flight) in new.into_iter().zip(flights) {
-            match call.briefly(verb, flight).await? {
+            match call.receive(verb, flight).await? {
                 Ok((_, _, watch)) => self.ahead.push((name, watch)),
                 Err(WireError::NoNode) => return Ok(false),
                 // We may not read it: then we watch the items.

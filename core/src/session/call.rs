@@ -5,13 +5,13 @@
 //!
 //! | word | waits for | and its budget counts from |
 //! |---|---|---|
-//! | `briefly` | the answer to a request | the last answer to this call, or when it began to ask |
+//! | `receive` | the answer to a request | the last answer to this call, or when it began to ask |
 //! | `ask` | the same; asks again when the answer got lost | the same |
 //! | `server_session` | a session that has not ended | the same |
 //! | `until` | what the session's own requests bring about | a single attempt's: the last answer to any of them; else it has none |
-//! | `patiently` | what others do | it has none, and others' time is no silence: the budget begins anew |
+//! | `wait_for` | what others do | it has none, and others' time is no silence: the budget begins anew |
 //!
-//! A caller that has queued, or only watches, waits through an outage: after `insist` there is no budget any more. So does a
+//! A caller that has queued, or only watches, waits through an outage: after `outlast_outages` there is no budget any more. So does a
 //! wait without a limit, whenever it began: see `waiting`. A caller that gave no time at all waits for no server either: while
 //! there is no connection, that ends with ConnectionLost at once.
 
@@ -42,7 +42,7 @@ pub(crate) struct Call {
     deadline: Deadline,
     /// When a server last answered this call, or when there last was nothing to be heard.
     heard: Moment,
-    insists: bool,
+    outlasts_outages: bool,
     /// Whether only the end of the client ends it, and not that it begins to close.
     outlasts: bool,
     pause: Duration,
@@ -67,7 +67,7 @@ pub(crate) struct Call {
     ending: Option<Later<CallEnd>>,
     ended: Option<CallEnd>,
     /// Rings when the budget is used up, or before that.
-    bell: Option<Later<()>>,
+    budget_timer: Option<Later<()>>,
     /// What came instead of an answer, since the call last had a look at its server session.
     missing: Option<WireError>,
 }
@@ -91,7 +91,7 @@ impl Call {
         Call {
             deadline: Deadline::after(now, limit),
             heard: now,
-            insists: false,
+            outlasts_outages: false,
             outlasts: false,
             pause,
             resumed: now,
@@ -106,14 +106,14 @@ impl Call {
             may_queue: None,
             ending: None,
             ended: None,
-            bell: None,
+            budget_timer: None,
             missing: None,
             session,
         }
     }
 
     /// How things stand, for the error when its time is over.
-    pub(crate) fn for_the(mut self, subject: &'static str) -> Call {
+    pub(crate) fn timeout_says(mut self, subject: &'static str) -> Call {
         self.subject = subject;
         self
     }
@@ -121,7 +121,7 @@ impl Call {
     /// For a verb that waits for others: without a limit it outlasts every outage, also one in which it begins.
     pub(crate) fn waiting(mut self) -> Call {
         if self.limit.is_none() {
-            self.insist();
+            self.outlast_outages();
         }
         self
     }
@@ -141,7 +141,7 @@ impl Call {
     /// Waits until the calls that came before have queued.
     pub(crate) async fn until_those_before_have_queued(&mut self) -> Result<()> {
         if let Some(queueing_turn) = self.queueing_turn.take() {
-            self.may_queue = Some(self.patiently(queueing_turn.turn()).await?);
+            self.may_queue = Some(self.wait_for(queueing_turn.turn()).await?);
         }
         Ok(())
     }
@@ -164,7 +164,7 @@ impl Call {
     /// For what has to be settled, however long that takes and even while the client closes, which has to wait for it.
     pub(crate) fn outlasting(self) -> Call {
         let mut call = self.through_closing();
-        call.insist();
+        call.outlast_outages();
         call
     }
 
@@ -193,7 +193,7 @@ impl Call {
             deadline,
             limit,
             withdrawn,
-            insists: self.insists,
+            outlasts_outages: self.outlasts_outages,
             single_attempt: self.single_attempt,
             is_instant: self.is_instant,
             ..part
@@ -220,25 +220,25 @@ impl Call {
 
     /// From here on there is no budget: a caller that has queued waits through an outage. A single attempt keeps its
     /// budget, for it has no deadline of its own; one that is a part of a call has that of the call.
-    pub(crate) fn insist(&mut self) {
-        self.insists |= !self.single_attempt;
+    pub(crate) fn outlast_outages(&mut self) {
+        self.outlasts_outages |= !self.single_attempt;
     }
 
     /// Why it has to end now, if it has to.
-    pub(crate) fn over(&mut self) -> Option<Error> {
+    pub(crate) fn end_reason(&mut self) -> Option<Error> {
         self.unless_over(pin!(pending::<()>())).now_or_never().and_then(Result::err)
     }
 
     /// Waits for what others do. The server is not silent in that time, so the budget begins again afterwards.
-    pub(crate) async fn patiently<T>(&mut self, event: impl Future<Output = T>) -> Result<T> {
-        self.bell = None;
+    pub(crate) async fn wait_for<T>(&mut self, event: impl Future<Output = T>) -> Result<T> {
+        self.budget_timer = None;
         let outcome = self.unless_over(pin!(event)).await;
         self.heard = self.session.now();
         outcome
     }
 
     /// The same, and `None` after so long.
-    pub(crate) async fn for_a<T>(
+    pub(crate) async fn wait_at_most<T>(
         &mut self,
         moment: Duration,
         event: impl Future<Output = T>,
@@ -252,11 +252,11 @@ impl Call {
                 () = session.clock().sleep_until(until) => None,
             }
         };
-        self.patiently(sooner).await
+        self.wait_for(sooner).await
     }
 
     /// Waits for the answer to a request.
-    pub(crate) async fn briefly<T>(
+    pub(crate) async fn receive<T>(
         &mut self,
         what: &str,
         answer: impl Future<Output = Result<T, WireError>>,
@@ -291,7 +291,7 @@ impl Call {
     /// is answered within the budget, everybody else patiently.
     pub(crate) async fn until(&mut self, what: &str, event: impl Future<Output = ()>) -> Result<()> {
         if !self.single_attempt {
-            return self.patiently(event).await;
+            return self.wait_for(event).await;
         }
         let mut event = pin!(event);
         loop {
@@ -342,7 +342,7 @@ impl Call {
                 server_session.link_changed(link).await;
                 Err::<(), _>(WireError::ConnectionLoss)
             };
-            let _ = self.briefly(what, changed).await?;
+            let _ = self.receive(what, changed).await?;
         }
     }
 
@@ -385,7 +385,7 @@ impl Call {
             if let Poll::Ready(value) = event.as_mut().poll(cx) {
                 return Poll::Ready(Ok(value));
             }
-            if !self.insists && self.poll_budget(cx).is_ready() {
+            if !self.outlasts_outages && self.poll_budget(cx).is_ready() {
                 return Poll::Ready(Err(Error::unanswered(what)));
             }
             if self.is_instant && self.poll_absence(cx).is_ready() {
@@ -411,9 +411,9 @@ impl Call {
         loop {
             let give_up = self.heard + self.session.options().give_up_after();
             let clock = self.session.clock();
-            let bell = self.bell.get_or_insert_with(|| clock.sleep_until(give_up));
-            ready!(bell.as_mut().poll(cx));
-            self.bell = None;
+            let budget_timer = self.budget_timer.get_or_insert_with(|| clock.sleep_until(give_up));
+            ready!(budget_timer.as_mut().poll(cx));
+            self.budget_timer = None;
             if self.session.now() >= give_up {
                 return Poll::Ready(());
             }
@@ -491,7 +491,7 @@ impl Call {
     {
         loop {
             let server_session = self.server_session(what).await?;
-            let answer = self.briefly(what, request(&server_session)).await?;
+            let answer = self.receive(what, request(&server_session)).await?;
             match answer {
                 Err(error) if error.is_unanswered() => self.retry_after_loss(what).await?,
                 answer => return answer.map_err(Failure::Refused),

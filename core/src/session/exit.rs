@@ -1,6 +1,6 @@
 //! A process that exits leaves no session behind: whatever it held would keep others out until the server's timeout.
 //!
-//! The roll knows every client, because only clients can be told to end; [`open`] knows the sessions, and when they are gone.
+//! The list knows every client, because only clients can be told to end; [`open`] knows the sessions, and when they are gone.
 
 use std::future::Future;
 use std::pin::pin;
@@ -15,33 +15,33 @@ use crate::error::{Error, Result};
 use crate::mutex::lock;
 use crate::process::PerProcess;
 
-static ROLL: PerProcess<Mutex<Roll>> = PerProcess::new();
+static OPEN_CLIENTS: PerProcess<Mutex<OpenClients>> = PerProcess::new();
 /// All were told to end.
 static ENDING: PerProcess<Notify> = PerProcess::new();
 
 #[derive(Default)]
-struct Roll {
+struct OpenClients {
     clients: Vec<Weak<Session>>,
     /// How often all were told to end.
     endings: u64,
 }
 
-fn roll() -> MutexGuard<'static, Roll> {
-    lock(ROLL.of_this_process())
+fn open_clients() -> MutexGuard<'static, OpenClients> {
+    lock(OPEN_CLIENTS.of_this_process())
 }
 
-/// Opens a client and keeps it on the roll; Closed if the process ends its sessions meanwhile.
-pub(crate) async fn enrolled(open: impl Future<Output = Result<Arc<Session>>>) -> Result<Arc<Session>> {
-    let before = roll().endings;
+/// Opens a client and keeps it on the list; Closed if the process ends its sessions meanwhile.
+pub(crate) async fn open_client(open: impl Future<Output = Result<Arc<Session>>>) -> Result<Arc<Session>> {
+    let before = open_clients().endings;
     let Some(session) = unless(open, until_ending(before)).await else {
         return Err(Error::closed("client"));
     };
     let session = session?;
-    let mut roll = roll();
-    roll.clients.retain(|client| client.strong_count() > 0);
-    roll.clients.push(Arc::downgrade(&session));
-    let is_late = roll.endings != before;
-    drop(roll);
+    let mut open_clients = open_clients();
+    open_clients.clients.retain(|client| client.strong_count() > 0);
+    open_clients.clients.push(Arc::downgrade(&session));
+    let is_late = open_clients.endings != before;
+    drop(open_clients);
     if is_late {
         session.end();
         return Err(Error::closed("client"));
@@ -53,7 +53,7 @@ async fn until_ending(before: u64) {
     loop {
         let mut ending = pin!(ENDING.notified());
         ending.as_mut().enable();
-        if roll().endings != before {
+        if open_clients().endings != before {
             return;
         }
         ending.await;
@@ -63,9 +63,9 @@ async fn until_ending(before: u64) {
 /// Ends every session that this process has now (a forked child has none of its parent's), and waits at most `limit` for the servers to confirm it.
 pub(crate) fn end_all(limit: Duration) {
     let clients: Vec<_> = {
-        let mut roll = roll();
-        roll.endings += 1;
-        roll.clients.iter().filter_map(Weak::upgrade).collect()
+        let mut open_clients = open_clients();
+        open_clients.endings += 1;
+        open_clients.clients.iter().filter_map(Weak::upgrade).collect()
     };
     let sessions = open::so_far();
     ENDING.notify_waiters();

@@ -12,7 +12,7 @@ use crate::session::server_session::shared_lists::SharedNames;
 /// Says once per path that somebody in the line goes by other names than ours.
 pub(super) fn warn(request: &TurnRequest<'_>, place: &Place, names: &SharedNames) {
     let Some(own) = place.node() else { return };
-    let mut beside = Contenders::of(names).iter().filter(|other| other.kind.lines_up_with(own.entry.kind));
+    let mut beside = Contenders::of(names).iter().filter(|other| other.kind.queues_with(own.entry.kind));
     let Some(foreign) = beside.find(|other| !waits_for(other.naming, own.entry.naming)) else { return };
     if request.session.is_first_time(request.path) {
         tracing::warn!(

@@ -88,7 +88,7 @@ impl Grant {
                 break;
             }
             match call
-                .briefly(verb, self.server_session.check(self.nodes.iter().map(|node| node.path.clone())))
+                .receive(verb, self.server_session.check(self.nodes.iter().map(|node| node.path.clone())))
                 .await?
             {
                 Ok(()) => {}
@@ -108,14 +108,14 @@ impl Grant {
         for (node, mut flight) in unknown.into_iter().zip(flights) {
             let mut is_caught_up = false;
             node.czxid = loop {
-                match call.briefly(verb, flight).await? {
+                match call.receive(verb, flight).await? {
                     Ok(Some(stat)) => break stat.czxid,
                     Ok(None) if is_caught_up => return Ok(false),
                     // After a reconnection the server may lag.
                     Ok(None) => {
                         let synced = self.server_session.sync(&node.path);
                         flight = self.server_session.exists(&node.path);
-                        is_caught_up = call.briefly(verb, synced).await?.is_ok();
+                        is_caught_up = call.receive(verb, synced).await?.is_ok();
                         if !is_caught_up {
                             call.retry_after_loss(verb).await?;
                         }

@@ -118,7 +118,7 @@ pub(crate) async fn take(limit: u32, request: &TurnRequest<'_>, call: &mut Call)
             call.has_queued();
             match now {
                 Some(lock) => lock,
-                None => call.patiently(lock).await?,
+                None => call.wait_for(lock).await?,
             }
         }
     };

@@ -42,7 +42,7 @@ pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<G
         let (place, names) = Box::pin(Place::enter(request, call)).await?;
         foreign_contenders::warn(request, &place, &names);
         // From here on a broken connection delays us, and only our own deadline ends the wait.
-        call.insist();
+        call.outlast_outages();
         let mut wait = Wait::new(&place, request.kind);
         match wait.run(request, call, names).await {
             Ok(WaitOutcome::Ours { interest }) => {
@@ -289,7 +289,7 @@ impl<'a> Wait<'a> {
 
         let mut arming = Arming::Armed;
         if let Some(flight) = own_flight {
-            match call.briefly(verb, flight).await? {
+            match call.receive(verb, flight).await? {
                 Ok((data, _, watch)) => {
                     self.is_revoked |= data == REVOKE;
                     self.own = Some(Armed::on(generation, &node.entry.name, watch));
@@ -302,7 +302,7 @@ impl<'a> Wait<'a> {
             }
         }
         if let Some(flight) = closest_flight {
-            match call.briefly(verb, flight).await? {
+            match call.receive(verb, flight).await? {
                 Ok((data, stat, watch)) => {
                     self.closest = Some(Armed::on(generation, closest, watch));
                     if let Some(contenders_ahead) = call.contenders_ahead() {
@@ -319,7 +319,7 @@ impl<'a> Wait<'a> {
             }
         }
         if let Some((name, flight)) = second_flight {
-            match call.briefly(verb, flight).await? {
+            match call.receive(verb, flight).await? {
                 Ok((_, _, watch)) => self.second = Some(Armed::on(generation, name, watch)),
                 // Gone: we may be next in line already.
                 Err(WireError::NoNode) => return Ok(Arming::Stale),
@@ -333,7 +333,7 @@ impl<'a> Wait<'a> {
 
     /// A contender of another identity whose node we may not read: its coming and going shows among the children.
     async fn watch_siblings(&mut self, call: &mut Call, verb: &str, closest: &str) -> Result<Arming> {
-        match call.briefly(verb, self.place.server_session.watch_children(&self.place.parent)).await? {
+        match call.receive(verb, self.place.server_session.watch_children(&self.place.parent)).await? {
             Ok((names, _, watch)) => {
                 self.siblings = Some(watch);
                 let stands = names.iter().any(|name| name == closest);
@@ -349,7 +349,7 @@ impl<'a> Wait<'a> {
     /// server then tells what happened to the nodes meanwhile. A thousand waiters must not ask for what they are told.
     async fn news(&mut self, call: &mut Call, mut link: Link) -> Result<Wake> {
         loop {
-            let wake = call.patiently(pin!(self.wake(link))).await?;
+            let wake = call.wait_for(pin!(self.wake(link))).await?;
             match wake {
                 Wake::Connection if !self.place.server_session.has_ended() => {
                     link = self.place.server_session.link()
@@ -432,14 +432,14 @@ async fn late_ahead_of(
     let mut ahead = Vec::new();
     let mut is_answered = true;
     for (entry, flight) in late.into_iter().zip(flights) {
-        match call.briefly(verb, flight).await? {
+        match call.receive(verb, flight).await? {
             Ok(Some(stat)) if stat.czxid < node.czxid => ahead.push((stat.czxid, entry)),
             Ok(_) => {}
             Err(error) if error.is_unanswered() => is_answered = false,
             Err(error) => return Err(refusal(error, verb, &place.parent)),
         }
     }
-    let stands = match call.briefly(verb, own).await? {
+    let stands = match call.receive(verb, own).await? {
         Ok(stat) => stat.is_some(),
         Err(error) if error.is_unanswered() => {
             is_answered = false;

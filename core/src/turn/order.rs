@@ -10,7 +10,7 @@ use crate::session::server_session::shared_lists::Listed;
 
 impl Kind {
     /// Whether one of this kind and one of `other` stand in one line: candidates and locks of one path have a line each.
-    pub(crate) fn lines_up_with(self, other: Kind) -> bool {
+    pub(crate) fn queues_with(self, other: Kind) -> bool {
         let line = |kind| match kind {
             Kind::Lock | Kind::Read | Kind::Write => Kind::Lock,
             Kind::Latch | Kind::Permit => kind,
@@ -20,7 +20,7 @@ impl Kind {
 
     /// Whether a contender of this kind, further ahead, keeps one of `other` waiting.
     pub(crate) fn excludes(self, other: Kind) -> bool {
-        self.lines_up_with(other) && !(self == Kind::Read && other == Kind::Read)
+        self.queues_with(other) && !(self == Kind::Read && other == Kind::Read)
     }
 
     /// Whether everybody waits for everybody ahead.

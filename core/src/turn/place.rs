@@ -119,7 +119,7 @@ impl Place {
             if server_session.may_delete_below(path) == Some(true) {
                 call.has_queued();
             }
-            match call.briefly(verb, create).await? {
+            match call.receive(verb, create).await? {
                 Ok(created) => {
                     call.has_queued();
                     place.found(created.path, created.czxid);
@@ -147,7 +147,7 @@ impl Place {
             }
             let listed = match list {
                 None => place.names_unlisted(request, &beside),
-                Some(list) => match call.briefly(verb, list).await? {
+                Some(list) => match call.receive(verb, list).await? {
                     Ok(names) => Some(names).filter(|names| place.is_among(names)),
                     Err(error) if error.is_unanswered() || error == WireError::NoNode => None,
                     Err(error) => return Err(refusal(error, verb, path)),
@@ -229,8 +229,8 @@ impl Place {
                 self.server_session.settle(&self.parent),
                 self.server_session.list_own_children(&self.parent),
             );
-            let settled = call.briefly(verb, settled).await?;
-            let listed = call.briefly(verb, list).await?;
+            let settled = call.receive(verb, settled).await?;
+            let listed = call.receive(verb, list).await?;
             let names = match (settled, listed) {
                 (Ok(()), Ok(names)) => names,
                 (Err(WireError::NoNode), _) => return Ok(false),
@@ -260,7 +260,7 @@ impl Place {
                 if self.server_session.has_ended() {
                     return Ok(false);
                 }
-                match call.briefly(verb, self.server_session.exists(&node.path)).await? {
+                match call.receive(verb, self.server_session.exists(&node.path)).await? {
                     Ok(Some(stat)) => {
                         node.czxid = stat.czxid;
                         break stat.ephemeral_owner as u64 == self.server_session.session_id();
@@ -291,7 +291,7 @@ impl Place {
             if self.server_session.has_ended() {
                 return Ok(Listing::Gone);
             }
-            match call.briefly(verb, self.server_session.list_children(&self.parent, sync)).await? {
+            match call.receive(verb, self.server_session.list_children(&self.parent, sync)).await? {
                 Ok(names) if self.is_among(&names) => return Ok(Listing::Names(names)),
                 Ok(_) | Err(WireError::NoNode) if sync => return Ok(Listing::Gone),
                 Ok(_) | Err(WireError::NoNode) => sync = true,
@@ -336,7 +336,7 @@ async fn make_path(
 ) -> Result<()> {
     let TurnRequest { session, path, mode, first, verb, .. } = *request;
     for path in first.into_iter().chain([path]) {
-        match call.briefly(verb, session.ensure(server_session, path, mode)).await? {
+        match call.receive(verb, session.ensure(server_session, path, mode)).await? {
             Ok(()) => {}
             Err(error) if error.is_unanswered() => return call.retry_after_loss(verb).await,
             Err(error) => return Err(refusal(error, verb, path)),

@@ -103,7 +103,7 @@ impl CounterWriter {
     }
 
     /// How long the mark stays for the next change of those who have a handle.
-    pub(super) fn how_long_the_mark_stays(&self) -> Duration {
+    pub(super) fn mark_lifetime(&self) -> Duration {
         self.mark.as_ref().map_or(Duration::ZERO, Mark::is_kept_for)
     }
 
@@ -204,7 +204,7 @@ impl CounterWriter {
             let server_session = call.server_session(VERB).await?;
             let sent = session.now();
             let flight = mark.send(session, &server_session, &parts)?;
-            let answer = call.briefly(VERB, flight).await;
+            let answer = call.receive(VERB, flight).await;
             self.fairness.note_trip(session.now().since(sent));
             if !matches!(&answer, Ok(Ok(_))) && !matches!(&answer, Ok(Err(error)) if !error.is_unanswered()) {
                 lost.get_or_insert(UnknownOutcome { at, outcomes, since: sent });
@@ -312,9 +312,9 @@ impl UnknownOutcome {
             // In one flight. When the first is answered, what was asked for before has been decided, and the reads see it.
             let settled = server_session.settle(&node.path);
             let (counter, trace) = (server_session.get_data(&node.path), server_session.get_data(&mark.node));
-            let settled = call.briefly(VERB, settled).await?;
-            let counter = call.briefly(VERB, counter).await?;
-            let trace = call.briefly(VERB, trace).await?;
+            let settled = call.receive(VERB, settled).await?;
+            let counter = call.receive(VERB, counter).await?;
+            let trace = call.receive(VERB, trace).await?;
             let is_unanswered = settled.as_ref().is_err_and(WireError::is_unanswered)
                 || counter.as_ref().is_err_and(WireError::is_unanswered)
                 || trace.as_ref().is_err_and(WireError::is_unanswered);

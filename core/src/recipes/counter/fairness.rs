@@ -146,7 +146,7 @@ impl Fairness {
         };
         let queued = session.now();
         let mut queueing = call.within(MOST_PATIENCE);
-        let granted = call.patiently(async {
+        let granted = call.wait_for(async {
             let (mut first, mut taking) = (None, pin!(turn::take(&queue, &mut queueing)));
             loop {
                 let until = session.now() + PATIENCE;

@@ -145,7 +145,7 @@ impl PendingChanges {
                 }
             } else if writer.has_mark() && !session.is_closing() && !self.keeps_marks(&session) {
                 let (is_fresh, is_held) = (session.now() < last + IDLE, self.is_held());
-                let stays = if is_held && !is_fresh { writer.how_long_the_mark_stays() } else { IDLE };
+                let stays = if is_held && !is_fresh { writer.mark_lifetime() } else { IDLE };
                 let quiet = unless(self.came.notified(), session.clock().sleep_until(last + stays));
                 match unless(quiet, session.until_closing()).await {
                     Some(None) if is_held && is_fresh => writer.forget(),

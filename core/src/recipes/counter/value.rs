@@ -141,7 +141,7 @@ impl CounterNode {
             let sync = is_current.then(|| server_session.sync(&self.path));
             let read = server_session.get_data(&self.path);
             if let Some(sync) = sync {
-                match call.briefly(VERB, sync).await? {
+                match call.receive(VERB, sync).await? {
                     Err(error) if error.is_unanswered() => {
                         call.retry_after_loss(VERB).await?;
                         continue;
@@ -149,7 +149,7 @@ impl CounterNode {
                     answer => answer.map_err(|error| refusal(error, VERB, &self.path))?,
                 }
             }
-            let read = call.briefly(VERB, read).await?;
+            let read = call.receive(VERB, read).await?;
             let is_one_connection = !is_current || server_session.link() == link;
             match read {
                 Ok((data, stat)) if is_one_connection => return self.parse(&data, &stat, is_current),
@@ -174,12 +174,12 @@ impl CounterNode {
         let zero = self.encoding.encode(0);
         open_parents::look(session, &server_session, call, VERB, path::parent(&self.path)).await?;
         let created = match call
-            .briefly(VERB, server_session.create(&self.path, &zero, CreateMode::Persistent))
+            .receive(VERB, server_session.create(&self.path, &zero, CreateMode::Persistent))
             .await?
         {
             Err(WireError::NoNode) => {
                 let parents = session.ensure(&server_session, path::parent(&self.path), session.parents());
-                call.briefly(VERB, parents).await?
+                call.receive(VERB, parents).await?
             }
             Ok(created) => return Ok(Ok(NodeVersion { czxid: created.czxid, version: 0 })),
             Err(WireError::NodeExists) => return Ok(Err(true)),

@@ -98,12 +98,12 @@ pub(super) async fn agree(
 ) -> Result<Option<Option<i32>>> {
     let at = &barrier.path;
     let refused = |error| Err(refusal(error, ENTER, at));
-    match call.briefly(ENTER, server_session.get_data(at)).await? {
+    match call.receive(ENTER, server_session.get_data(at)).await? {
         Ok((data, stat)) => {
             match parties(&data) {
                 Some(parties) if parties == barrier.parties => Ok(Some(None)),
                 Some(parties) if stat.num_children > 0 => {
-                    let names = match call.briefly(ENTER, server_session.children(at)).await? {
+                    let names = match call.receive(ENTER, server_session.children(at)).await? {
                         Ok(names) => names,
                         Err(WireError::NoNode) => return Ok(None),
                         Err(error) if error.is_unanswered() => {
@@ -124,7 +124,7 @@ pub(super) async fn agree(
             }
         }
         Err(WireError::NoNode) => {
-            match call.briefly(ENTER, session.ensure(server_session, at, session.parents())).await? {
+            match call.receive(ENTER, session.ensure(server_session, at, session.parents())).await? {
                 Err(error) if error.is_unanswered() => call.retry_after_loss(ENTER).await?,
                 made => made.map_err(|error| refusal(error, ENTER, at))?,
             }
@@ -174,7 +174,7 @@ pub(super) async fn check_agreement_again(
         let word = right.to_string();
         // Should that fail, the next look makes up for it.
         let _ = call
-            .briefly(ENTER, place.server_session.set_data(at, word.as_bytes(), Some(stat.version)))
+            .receive(ENTER, place.server_session.set_data(at, word.as_bytes(), Some(stat.version)))
             .await?;
     }
     if right == barrier.parties { Ok(()) } else { Err(mismatch(barrier, right)) }

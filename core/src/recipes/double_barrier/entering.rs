@@ -77,7 +77,7 @@ async fn enter_once(
         barrier.agreement.ends();
         return Ok(MemberEnd::Gone);
     };
-    call.insist();
+    call.outlast_outages();
     if came.may_disagree && came.count < barrier.parties {
         let names = list_children(barrier, place, call).await?;
         check_agreement(barrier, &names.unwrap_or_default())?;
@@ -115,7 +115,7 @@ async fn create_node(
     let mut asking = None;
     if !agreement.is_on(barrier.parties) {
         let alone = async { Ok(agreement.asking.lock().await) };
-        asking = Some(call.briefly(VERB, alone).await?.map_err(|error| refusal(error, VERB, &barrier.path))?);
+        asking = Some(call.receive(VERB, alone).await?.map_err(|error| refusal(error, VERB, &barrier.path))?);
     }
     // Another handle may have asked meanwhile.
     let has_agreed = agreement.is_on(barrier.parties);
@@ -141,7 +141,7 @@ async fn create_node(
         server_session.watch_exists(&layout::ready(&barrier.path)),
     );
     let flight = async { Ok((created.await?, ready.await)) };
-    match call.briefly(VERB, flight).await? {
+    match call.receive(VERB, flight).await? {
         Ok((created, ready)) => {
             let (Some(Applied::Created(node)), Some(Applied::Set(stat))) = (created.first(), created.get(1))
             else {
@@ -313,7 +313,7 @@ async fn wait_until_declared(
                 None => Some((&mut declared).await),
             }
         };
-        match call.for_a(pause, either).await? {
+        match call.wait_at_most(pause, either).await? {
             Some(Some(event)) => return Ok(Some(event)),
             Some(None) => gone = None,
             None => {
@@ -376,7 +376,7 @@ async fn declare(barrier: &BarrierHandle, place: &MemberPlace, call: &mut Call) 
         writes.push(Write::Create { path: ready.clone(), data, mode: CreateMode::Persistent, acl: None });
         // A member that is giving up at this moment sees by the version that it may be in.
         writes.push(barrier.says(None));
-        match call.briefly(VERB, place.server_session.multi(&writes)).await? {
+        match call.receive(VERB, place.server_session.multi(&writes)).await? {
             Ok(_) => return Ok(true),
             Err(WireError::Part { error, .. }) if *error == WireError::NodeExists => return Ok(true),
             // One of them has gone.

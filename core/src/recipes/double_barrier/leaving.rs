@@ -48,11 +48,11 @@ pub(super) async fn leave(barrier: &BarrierHandle, inside: Inside, call: &mut Ca
     let mut ends = ends.and_then(|mut ends| (&mut ends).now_or_never().is_none().then_some(ends));
     let is_deputy = round.has_as_deputy(place.name());
     place.leave(call, VERB).await?;
-    call.insist();
+    call.outlast_outages();
     let moment = if is_deputy { DEPUTYS_MOMENT } else { MOMENT };
     if !call.is_single_attempt()
         && let Some(ends) = &mut ends
-        && call.for_a(moment, ends).await? == Some(Event::Deleted)
+        && call.wait_at_most(moment, ends).await? == Some(Event::Deleted)
     {
         return Ok(());
     }
@@ -150,8 +150,8 @@ async fn until_all_gone(
         if call.is_single_attempt() {
             return Err(Error::timeout(LEAVING));
         }
-        call.insist();
-        have_gone &= call.patiently(watch).await? == Event::Deleted;
+        call.outlast_outages();
+        have_gone &= call.wait_for(watch).await? == Event::Deleted;
     }
     Ok(have_gone)
 }
@@ -233,7 +233,7 @@ pub(super) async fn end_round(
             Some(place) => place.server_session.clone(),
             None => call.server_session(verb).await?,
         };
-        match call.briefly(verb, server_session.multi(&writes)).await? {
+        match call.receive(verb, server_session.multi(&writes)).await? {
             Ok(_) => {
                 own.iter_mut().for_each(MemberPlace::gone);
                 return Ok(());

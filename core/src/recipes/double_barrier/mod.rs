@@ -235,7 +235,7 @@ impl DoubleBarrier {
             *state = Membership::Moving;
             Moving(&self.inner)
         };
-        let mut call = session.wait(limit).for_the(ENTERING);
+        let mut call = session.wait(limit).timeout_says(ENTERING);
         let entering = entering::enter(&self.inner.barrier, &session, &mut call);
         let look = |call| self.inner.count_others(ENTER, None, call);
         let entered = telling(&session, self.path(), &self.inner.listeners, look, entering).await;
@@ -256,7 +256,7 @@ impl DoubleBarrier {
         let about = |error: Error| error.with_path(self.path());
         let session = self.client.session()?;
         let (inside, _moving) = self.inner.step_out().map_err(about)?;
-        let mut call = session.wait(limit).for_the(LEAVING);
+        let mut call = session.wait(limit).timeout_says(LEAVING);
         let (round, own) = (inside.round.clone(), inside.place.name().to_owned());
         let leaving = leaving::leave(&self.inner.barrier, inside, &mut call);
         let look = |call| self.inner.count_others(leaving::VERB, Some(round.clone()), call);

@@ -131,7 +131,7 @@ impl MemberPlace {
         F: Future<Output = Result<T, WireError>>,
     {
         while !self.server_session.has_ended() {
-            match call.briefly(what, request(&self.server_session)).await? {
+            match call.receive(what, request(&self.server_session)).await? {
                 Err(error) if error.is_unanswered() => call.retry_after_loss(what).await?,
                 answer => return Ok(Some(answer)),
             }
@@ -144,7 +144,7 @@ impl MemberPlace {
         let node = self.path();
         let mut is_first = true;
         while !self.server_session.has_ended() {
-            let deleted = call.briefly(what, self.server_session.delete(&node, None)).await?;
+            let deleted = call.receive(what, self.server_session.delete(&node, None)).await?;
             match deleted {
                 Err(WireError::NoNode) if is_first => {
                     self.gone();

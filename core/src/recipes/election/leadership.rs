@@ -81,7 +81,7 @@ impl Leadership {
                 }
                 .with_path(path));
             }
-            let (before, stat) = match call.briefly(VERB, hold.server_session().get_data(path)).await? {
+            let (before, stat) = match call.receive(VERB, hold.server_session().get_data(path)).await? {
                 Ok(found) => found,
                 Err(error) if error.is_unanswered() => {
                     call.retry_after_loss(VERB).await.map_err(|error| error.with_path(path))?;

@@ -289,7 +289,7 @@ impl Observing {
     /// The node of the candidate that is first in order, however long a server takes to tell.
     async fn find(&mut self, session: &Arc<Session>) -> Result<Option<String>> {
         let mut call = session.call(None);
-        call.insist();
+        call.outlast_outages();
         let server_session = session.server_session();
         let generation = server_session.link().generation;
         let first = first(&mut call, &self.path, self.kind, self.behind).await?;

@@ -108,7 +108,7 @@ impl Store {
             is_settled: true,
         };
         loop {
-            if !self.could_be_settled(session, &server_session, call).await? {
+            if !self.may_be_settled(session, &server_session, call).await? {
                 make_claims(session, call, VERB, &self.layout).await?;
                 continue;
             }
@@ -116,7 +116,7 @@ impl Store {
                 return Ok(None);
             }
             pending.is_settled = false;
-            let czxid = match call.briefly(VERB, server_session.multi(&writes)).await? {
+            let czxid = match call.receive(VERB, server_session.multi(&writes)).await? {
                 Ok(applied) => match applied.into_iter().next() {
                     Some(Applied::Created(created)) => created.czxid,
                     _ => -1,
@@ -173,7 +173,7 @@ impl Store {
     }
 
     /// Denied if what is claimed could not be acknowledged or given back; false if claims have no parent yet.
-    async fn could_be_settled(
+    async fn may_be_settled(
         &self,
         session: &Arc<Session>,
         server_session: &Arc<ServerSession>,
@@ -219,8 +219,8 @@ impl PendingClaim {
                 self.server_session.settle(path::parent(&self.node)),
                 self.server_session.get_data(&self.node),
             );
-            let settled = call.briefly(VERB, settled).await?;
-            match settled.and(call.briefly(VERB, read).await?) {
+            let settled = call.receive(VERB, settled).await?;
+            match settled.and(call.receive(VERB, read).await?) {
                 Ok((said, stat)) => {
                     let is_ours =
                         said == self.said && stat.ephemeral_owner as u64 == self.server_session.session_id();

@@ -167,7 +167,7 @@ impl Store {
         let node = path::join(&dead.items, &name.text);
         loop {
             let (server_session, on) = call.connection(verb).await?;
-            let (data, stat) = match call.briefly(verb, server_session.get_data(&node)).await? {
+            let (data, stat) = match call.receive(verb, server_session.get_data(&node)).await? {
                 Ok(read) => read,
                 Err(WireError::NoNode) => return Ok(false),
                 Err(error) if error.is_unanswered() => {

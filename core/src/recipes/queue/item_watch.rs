@@ -200,7 +200,7 @@ impl SharedQueue {
         let watch = match call.is_single_attempt() {
             // This call does not wait for others, so it lists by itself.
             true => None,
-            false => call.patiently(self.item_watch_unless_busy()).await?,
+            false => call.wait_for(self.item_watch_unless_busy()).await?,
         };
         let Some(mut watch) = watch else {
             self.list_anew(call, verb, true).await?;
@@ -214,7 +214,7 @@ impl SharedQueue {
             // Both in one flight: what changed before the `sync` is told before the `sync` is answered.
             let synced = server_session.sync(&self.layout.items);
             lists.catch_up_within(call, verb).await?;
-            let synced = call.briefly(verb, synced).await?;
+            let synced = call.receive(verb, synced).await?;
             lists.catch_up_within(call, verb).await?;
             self.note_news(session, lists);
             match synced {
@@ -247,7 +247,7 @@ impl SharedQueue {
             let nothing = || Error::timeout("no item to take came").with_path(&self.layout.path);
             return if self.has_nothing_ready(session) { Err(nothing()) } else { Ok(()) };
         }
-        let mut watch = call.patiently(self.item_watch()).await?;
+        let mut watch = call.wait_for(self.item_watch()).await?;
         if !self.has_nothing_ready(session) {
             return Ok(());
         }
@@ -258,7 +258,7 @@ impl SharedQueue {
             }
         }
         // From here on a broken connection delays us, and only our own deadline ends the wait.
-        call.insist();
+        call.outlast_outages();
         self.wait(&mut watch, session, call, verb).await
     }
 
@@ -285,11 +285,11 @@ impl SharedQueue {
             let claims = server_session.children(&layout.claims);
             let items = server_session.children(&layout.items);
             let synced = match sync {
-                Some(sync) => call.briefly(verb, sync).await?,
+                Some(sync) => call.receive(verb, sync).await?,
                 None => Ok(()),
             };
-            let claims = missing_is_empty(call.briefly(verb, claims).await?);
-            let items = missing_is_empty(call.briefly(verb, items).await?);
+            let claims = missing_is_empty(call.receive(verb, claims).await?);
+            let items = missing_is_empty(call.receive(verb, items).await?);
             match (synced, claims, items) {
                 (Ok(()), Ok(claimed), Ok(names)) => {
                     let (found, strays) = layout::free(layout, &names, &claimed, session.clock().wall());
@@ -345,7 +345,7 @@ impl SharedQueue {
                     () = self.until_due(session) => Ok(false),
                 }
             };
-            if call.patiently(has_moved).await?? {
+            if call.wait_for(has_moved).await?? {
                 line.look(call, verb).await?;
             }
         }
@@ -423,7 +423,7 @@ async fn keep(mut watch: OwnedMutexGuard<ItemWatch>, mut wanted: watch::Receiver
         biased;
         // The handles may be gone, too.
         changed = wanted.changed() => if changed.is_ok() { return },
-        () = watch.line.until_in_the_way(&session) => {}
+        () = watch.line.until_others_wait(&session) => {}
         () = session.clock().sleep_until(session.now() + KEPT) => {}
         () = session.until_closing() => {}
     }
@@ -482,7 +482,7 @@ impl WatchedLists {
     async fn catch_up_within(&mut self, call: &mut Call, verb: &str) -> Result<()> {
         // The answer is an error of ours, and none of the server's.
         let caught_up = async { Ok(self.catch_up().await) };
-        call.briefly(verb, caught_up).await?.unwrap_or(Ok(()))
+        call.receive(verb, caught_up).await?.unwrap_or(Ok(()))
     }
 }
 

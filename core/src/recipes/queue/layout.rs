@@ -494,7 +494,7 @@ pub(super) async fn make_parent(
     mode: CreateMode,
 ) -> Result<()> {
     let server_session = call.server_session(verb).await?;
-    match call.briefly(verb, session.ensure(&server_session, path, mode)).await? {
+    match call.receive(verb, session.ensure(&server_session, path, mode)).await? {
         Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
         made => made.map_err(|error| refusal(error, verb, path)),
     }

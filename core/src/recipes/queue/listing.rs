@@ -376,7 +376,7 @@ impl HandedOutItem {
                 Some(ahead) if ahead.on == Some(on) && call.now() < ahead.until => ahead.read,
                 _ => server_session.get_data(&node),
             };
-            match call.briefly(verb, flight).await? {
+            match call.receive(verb, flight).await? {
                 Ok((bytes, stat)) if server_session.connection() == Some(on) => {
                     return Ok(Some(ReadItem { bytes, stat, on }));
                 }

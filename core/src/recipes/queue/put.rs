@@ -106,7 +106,7 @@ impl Puts {
         let is_served = {
             let mut waiting = self.waiting();
             waiting.queue.push_back(batch);
-            waiting.refuse_who_cannot_wait();
+            waiting.refuse_calls_that_cannot_wait();
             std::mem::replace(&mut waiting.is_served, true)
         };
         if !is_served {
@@ -183,7 +183,7 @@ impl Puts {
                             room.give_up();
                             return Ok(());
                         }
-                        changed = call.patiently(room.changed(session)) => {
+                        changed = call.wait_for(room.changed(session)) => {
                             changed.and_then(|changed| changed).map_err(first)?;
                         }
                     }
@@ -234,7 +234,7 @@ impl Puts {
     fn full(&self) -> Full<'_> {
         let mut waiting = self.waiting();
         waiting.is_full = true;
-        waiting.refuse_who_cannot_wait();
+        waiting.refuse_calls_that_cannot_wait();
         Full(self)
     }
 
@@ -321,7 +321,7 @@ fn go_in(batches: &mut VecDeque<Batch>, mut many: usize, mut made: impl Iterator
 
 impl PendingPuts {
     /// While it is full, those who cannot wait are told so.
-    fn refuse_who_cannot_wait(&mut self) {
+    fn refuse_calls_that_cannot_wait(&mut self) {
         if !self.is_full {
             return;
         }
@@ -507,7 +507,7 @@ impl Drop for PutAnswer {
             let (nodes, unnamed) = sending.progress().leave();
             (nodes, unnamed + usize::from(is_in_doubt))
         };
-        take_back.when(is_known);
+        take_back.remove_once(is_known);
     }
 }
 
@@ -549,7 +549,7 @@ impl Put {
     /// Removes again what nobody has taken yet, in the background.
     pub(crate) fn take_back(self) {
         if let Some(take_back) = self.take_back.filter(TakeBack::is_present) {
-            take_back.when(std::future::ready((self.nodes, self.unnamed)));
+            take_back.remove_once(std::future::ready((self.nodes, self.unnamed)));
         }
     }
 }
@@ -594,7 +594,7 @@ impl TakeBack {
     }
 
     /// As soon as it is known which nodes, and how many others of which nobody knows the name. Closing waits for it.
-    pub(super) fn when(self, is_known: impl Future<Output = (Vec<Created>, usize)> + Send + 'static) {
+    pub(super) fn remove_once(self, is_known: impl Future<Output = (Vec<Created>, usize)> + Send + 'static) {
         let server_session = self.session.server_session();
         drop(server_session.in_background(async move {
             let (nodes, unnamed) = is_known.await;
@@ -628,7 +628,7 @@ impl TakeBack {
             // In one flight. What was sent before is decided when this is.
             let settled = server_session.settle(items);
             let found: Vec<_> = waiting.iter().map(|(node, _)| server_session.exists(&node.path)).collect();
-            let settled = call.briefly(TAKING_BACK, settled).await?;
+            let settled = call.receive(TAKING_BACK, settled).await?;
             let found = settle_all(&mut call, found).await?;
             if server_session.connection() != Some(on)
                 || settled.as_ref().is_err_and(WireError::is_unanswered)
@@ -687,5 +687,5 @@ impl TakeBack {
 async fn settle_all<T>(call: &mut Call, flights: Vec<Flight<T>>) -> Result<Vec<Result<T, WireError>>> {
     // The answer is an error of ours, and none of the server's.
     let all = async { Ok(join_all(flights).await) };
-    Ok(call.briefly(TAKING_BACK, all).await?.unwrap_or_default())
+    Ok(call.receive(TAKING_BACK, all).await?.unwrap_or_default())
 }

@@ -529,7 +529,7 @@ async fn anywhere<T>(
         // What is known of and cannot be taken in time would be found again and again.
         let over = match call.is_single_attempt() {
             true => Some(Error::timeout("no item to take came")),
-            false => call.over(),
+            false => call.end_reason(),
         };
         if let Some(over) = over {
             return Err(refused.filter(|_| over.kind() == ErrorKind::Timeout).unwrap_or(over));
@@ -557,7 +557,7 @@ async fn anywhere<T>(
             },
         }
         // From here on a broken connection delays us, and only our own deadline ends the wait.
-        call.insist();
+        call.outlast_outages();
         stores.rotate_left(at);
     }
 }
@@ -589,8 +589,8 @@ async fn now<T>(
         let server_session = call.server_session(verb).await?;
         let link = server_session.link();
         let (sync, answer) = (server_session.sync(node), request(&server_session));
-        let synced = call.briefly(verb, sync).await?;
-        let answer = call.briefly(verb, answer).await?;
+        let synced = call.receive(verb, sync).await?;
+        let answer = call.receive(verb, answer).await?;
         match synced.and(answer) {
             Ok(answer) if server_session.link() == link => return Ok(Some(answer)),
             Err(WireError::NoNode) if server_session.link() == link => return Ok(None),
@@ -649,11 +649,11 @@ async fn each(
         let server_session = call.server_session(verb).await?;
         let nodes: Vec<_> = names.iter().map(|name| path::join(&layout.items, &name.text)).collect();
         for ((name, node), flight) in names.iter().zip(&nodes).zip(server_session.get_each(&nodes)) {
-            let mut answer = call.briefly(verb, flight).await?;
+            let mut answer = call.receive(verb, flight).await?;
             while answer.as_ref().is_err_and(WireError::is_unanswered) {
                 call.retry_after_loss(verb).await?;
                 let server_session = call.server_session(verb).await?;
-                answer = call.briefly(verb, server_session.get_data(node)).await?;
+                answer = call.receive(verb, server_session.get_data(node)).await?;
             }
             match answer {
                 // Taken meanwhile.

@@ -156,7 +156,7 @@ impl QueueRoom {
     /// before is not told.
     pub(super) async fn changed(&mut self, session: &Arc<Session>) -> Result<()> {
         let mut call = session.call(None);
-        call.insist();
+        call.outlast_outages();
         let path = format!("{}-__queue__/room", self.items);
         loop {
             let RoomWait { line, news } = &mut self.waiting;
@@ -268,8 +268,8 @@ async fn begin_anew(items: &str, call: &mut Call) -> Result<bool> {
         let server_session = call.server_session(VERB).await?;
         // In one flight.
         let (read, list) = (server_session.get_data(items), server_session.access_list(items));
-        let read = call.briefly(VERB, read).await?;
-        let list = call.briefly(VERB, list).await?;
+        let read = call.receive(VERB, read).await?;
+        let list = call.receive(VERB, list).await?;
         let acl = match list {
             // Its secrets are not told to everybody, and nobody else could use the next one.
             Ok(list) if list.iter().any(|entry| entry.scheme == "digest" && entry.id.ends_with(":x")) => {
@@ -283,7 +283,7 @@ async fn begin_anew(items: &str, call: &mut Call) -> Result<bool> {
             Ok((data, _)) => {
                 let deletion = Write::Delete { path: items.to_owned(), version: None };
                 let creation = Write::Create { path: items.to_owned(), data, mode, acl };
-                call.briefly(VERB, server_session.multi(&[deletion, creation])).await?
+                call.receive(VERB, server_session.multi(&[deletion, creation])).await?
             }
             Err(error) => Err(error),
         };
@@ -331,8 +331,8 @@ async fn count(items: &str, puts: &str, session: &Arc<Session>, call: &mut Call)
         let link = server_session.link();
         // In one flight, and in this order.
         let (guard, listed) = (server_session.exists(puts), server_session.exists(items));
-        let guard = call.briefly(VERB, guard).await?;
-        let listed = call.briefly(VERB, listed).await?;
+        let guard = call.receive(VERB, guard).await?;
+        let listed = call.receive(VERB, listed).await?;
         match (guard, listed) {
             (Ok(Some(guard)), Ok(listed)) if server_session.link() == link => {
                 let there = listed.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0));
@@ -341,7 +341,7 @@ async fn count(items: &str, puts: &str, session: &Arc<Session>, call: &mut Call)
             (Ok(None), Ok(_)) => {
                 let beside = path::parent(puts);
                 make_parent(session, call, VERB, beside, CreateMode::Container).await?;
-                match call.briefly(VERB, server_session.create(puts, b"", CreateMode::Persistent)).await? {
+                match call.receive(VERB, server_session.create(puts, b"", CreateMode::Persistent)).await? {
                     Ok(_) | Err(WireError::NodeExists | WireError::NoNode) => {}
                     Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
                     Err(error) => return Err(refusal(error, VERB, puts)),

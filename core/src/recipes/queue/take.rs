@@ -103,7 +103,7 @@ impl Store {
             }));
             let answered = async { Ok(answered.await.unwrap_or_else(|_| Err(vanished()))) };
             // The answer is an error of ours, and none of the server's.
-            if let Ok(removed) = call.briefly(VERB, answered).await? {
+            if let Ok(removed) = call.receive(VERB, answered).await? {
                 match removed? {
                     Removal::Got(got) => return Ok(got),
                     Removal::Unsure(out) => again = Some(out),
@@ -206,7 +206,7 @@ impl Store {
         // A client that closes makes no marks any more, and without a name of its own it could come twice.
         let server_session = call.server_session(PUTTING_BACK).await?;
         match call
-            .briefly(PUTTING_BACK, server_session.create(&put_back.path, &put_back.data, put_back.mode()))
+            .receive(PUTTING_BACK, server_session.create(&put_back.path, &put_back.data, put_back.mode()))
             .await?
         {
             Ok(_) => Ok(None),
@@ -226,8 +226,8 @@ impl Store {
         loop {
             let (server_session, on) = call.connection(PUTTING_BACK).await?;
             let (synced, parent) = (server_session.sync(items), server_session.exists(items));
-            let synced = call.briefly(PUTTING_BACK, synced).await?;
-            match synced.and(call.briefly(PUTTING_BACK, parent).await?) {
+            let synced = call.receive(PUTTING_BACK, synced).await?;
+            match synced.and(call.receive(PUTTING_BACK, parent).await?) {
                 Ok(Some(parent)) if parent.czxid < put_back.czxid => {}
                 Ok(Some(_)) => return Ok(Some(WireError::NodeExists)),
                 Ok(None) => return Ok(Some(WireError::NoNode)),
@@ -250,7 +250,7 @@ impl Store {
                 continue;
             }
             let created = call
-                .briefly(PUTTING_BACK, server_session.create(&put_back.path, &put_back.data, put_back.mode()))
+                .receive(PUTTING_BACK, server_session.create(&put_back.path, &put_back.data, put_back.mode()))
                 .await?;
             return match created {
                 Ok(_) => Ok(None),
@@ -267,8 +267,8 @@ impl Store {
             let server_session = call.server_session(PUTTING_BACK).await?;
             let (settled, found) =
                 (server_session.settle(&self.layout.items), server_session.exists(&put_back.path));
-            let settled = call.briefly(PUTTING_BACK, settled).await?;
-            match settled.and(call.briefly(PUTTING_BACK, found).await?) {
+            let settled = call.receive(PUTTING_BACK, settled).await?;
+            match settled.and(call.receive(PUTTING_BACK, found).await?) {
                 Ok(Some(_)) => return Ok(None),
                 Ok(None) => return Err(Error::connection_lost(PUTTING_BACK)),
                 Err(error) if !error.is_unanswered() => return Ok(Some(error)),

@@ -162,7 +162,7 @@ impl SemaphoreLayout {
         permits: usize,
     ) -> Result<()> {
         let size = server_session.create(&self.size, permits.to_string().as_bytes(), CreateMode::Persistent);
-        match call.briefly(verb, size).await? {
+        match call.receive(verb, size).await? {
             Ok(_) | Err(WireError::NodeExists) => {}
             Err(WireError::NoNode) => {
                 // Comes back to write the size.
@@ -198,7 +198,7 @@ pub(super) async fn answered<T>(
     path: &str,
     answer: impl Future<Output = Result<T, WireError>>,
 ) -> Result<()> {
-    match call.briefly(verb, answer).await? {
+    match call.receive(verb, answer).await? {
         Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
         Err(error) => Err(refusal(error, verb, path)),
         Ok(_) => Ok(()),

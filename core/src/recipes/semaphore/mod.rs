@@ -335,12 +335,12 @@ impl Taking {
                 server_session.watch_data(own),
             );
             let is_caught_up = match caught_up {
-                Some(caught_up) => call.briefly(VERB, caught_up).await?.is_ok(),
+                Some(caught_up) => call.receive(VERB, caught_up).await?.is_ok(),
                 None => true,
             };
-            let permit_nodes = call.briefly(VERB, permit_nodes).await?;
-            let size = call.briefly(VERB, size).await?;
-            let own_watch = call.briefly(VERB, own_watch).await?;
+            let permit_nodes = call.receive(VERB, permit_nodes).await?;
+            let size = call.receive(VERB, size).await?;
+            let own_watch = call.receive(VERB, own_watch).await?;
             let (room, is_asked, news) = match (permit_nodes, size, own_watch) {
                 (_, _, Err(WireError::NoNode)) => return Ok(None),
                 (Err(WireError::NoNode), ..) | (_, Err(WireError::NoNode), _) => {
@@ -394,7 +394,7 @@ impl Taking {
             if call.is_single_attempt() {
                 return Err(Error::timeout("not acquired"));
             }
-            let event = call.patiently(first_of(news, server_session.link_changed(link))).await?;
+            let event = call.wait_for(first_of(news, server_session.link_changed(link))).await?;
             if event == Some(Event::SessionEnded) || server_session.has_ended() {
                 return Ok(None);
             }
@@ -410,7 +410,7 @@ impl Taking {
     ) -> Result<()> {
         let (size, data) = (self.permits.layout.size(), self.permits.size.get().to_string());
         let written =
-            call.briefly(VERB, server_session.set_data(size, data.as_bytes(), Some(version))).await?;
+            call.receive(VERB, server_session.set_data(size, data.as_bytes(), Some(version))).await?;
         match written {
             Ok(_) | Err(WireError::BadVersion | WireError::NoNode) => Ok(()),
             Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await,

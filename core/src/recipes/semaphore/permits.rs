@@ -64,7 +64,7 @@ pub(super) async fn take(
     };
     let mut is_in_doubt = false;
     let created = loop {
-        match call.briefly(verb, server_session.multi(&parts)).await? {
+        match call.receive(verb, server_session.multi(&parts)).await? {
             // An earlier attempt had no answer. It has been decided by now, so a list shows whether its nodes are there.
             Ok(applied) if is_in_doubt => match pending.recover(call, verb).await? {
                 Some(found) => break pending.keep(created(applied), found),
@@ -131,8 +131,8 @@ impl Pending {
             }
             let (settled, list) =
                 (self.server_session.settle(&self.path), self.server_session.children(&self.path));
-            let settled = call.briefly(verb, settled).await?;
-            let listed = call.briefly(verb, list).await?;
+            let settled = call.receive(verb, settled).await?;
+            let listed = call.receive(verb, list).await?;
             match settled.and(listed) {
                 Ok(names) => {
                     let mut ours: Vec<_> = names.iter().filter(|name| name.contains(&self.mark)).collect();

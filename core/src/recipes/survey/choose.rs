@@ -73,7 +73,7 @@ fn is_kazoos_permit(name: &str) -> bool {
 /// The entries of one line among the children of `parent`, in order as far as their names tell.
 pub(super) fn line(parent: &str, names: &BTreeSet<String>, kind: Kind) -> Vec<ContenderName> {
     let in_line = |name: &String| match role(parent, name) {
-        Role::Contender(entry) if entry.kind.lines_up_with(kind) => Some(entry),
+        Role::Contender(entry) if entry.kind.queues_with(kind) => Some(entry),
         _ => None,
     };
     let mut line: Vec<ContenderName> = names.iter().filter_map(in_line).collect();

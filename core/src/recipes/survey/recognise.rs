@@ -170,7 +170,7 @@ impl View<'_> {
         let line = line(path, &self.families[path], Kind::Lock);
         let is_plain = line.iter().all(|entry| entry.kind == Kind::Lock);
         let mut found = Found::new(path, if is_plain { FoundKind::Lock } else { FoundKind::ReadWriteLock });
-        self.fill(&mut found, path, line, contenders::who_holds)?;
+        self.fill(&mut found, path, line, contenders::with_holder)?;
         Some(found)
     }
 

@@ -155,7 +155,7 @@ impl BeginAttempt {
             let writes = self.writes(&depends_on);
             let before = self.asked.replace(LostAttempt { session: server_session.session_id(), depends_on });
             self.since.get_or_insert(call.now());
-            match call.briefly(BEGIN, server_session.multi(&writes)).await? {
+            match call.receive(BEGIN, server_session.multi(&writes)).await? {
                 Ok(_) => {
                     if before.is_none() {
                         self.since = None;
@@ -223,7 +223,7 @@ impl BeginAttempt {
         let (layout, parents) = (&self.commits.layout, self.session.parents());
         let inboxes = self.header.sites.iter().map(|site| layout.inbox(site));
         for folder in std::iter::once(layout.transactions()).chain(inboxes) {
-            match call.briefly(BEGIN, self.session.ensure(server_session, &folder, parents)).await? {
+            match call.receive(BEGIN, self.session.ensure(server_session, &folder, parents)).await? {
                 Err(error) if error.is_unanswered() => return call.retry_after_loss(BEGIN).await,
                 made => made.map_err(|error| refusal(error, BEGIN, &folder))?,
             }
@@ -312,7 +312,7 @@ async fn abort_if_begun(
         let server_session = call.server_session(BEGIN).await?;
         let found = match server_session.session_id() == asked.session {
             // What was asked before in this session has been decided when this is answered.
-            true => match call.briefly(BEGIN, server_session.settle(&layout.root)).await? {
+            true => match call.receive(BEGIN, server_session.settle(&layout.root)).await? {
                 Err(error) if error.is_unanswered() => None,
                 _ => Some(is_begun(layout, &mut call, key).await?),
             },

@@ -105,7 +105,7 @@ impl CommitTransaction {
     pub async fn outcome(&self, limit: Option<Duration>) -> Result<Outcome> {
         let commits = &self.0.hand.commits;
         let session = commits.client.session()?;
-        let mut call = session.wait(limit).for_the(DECIDING);
+        let mut call = session.wait(limit).timeout_says(DECIDING);
         let node = commits.layout.transaction(self.id());
         let decided = self
             .0
@@ -187,7 +187,7 @@ impl Coordinated {
                 Err(Failure::Refused(WireError::Part { index: 1, error })) if *error == WireError::NoNode => {
                     let server_session = call.server_session(OUTCOME).await?;
                     match call
-                        .briefly(OUTCOME, session.ensure(&server_session, &folder, session.parents()))
+                        .receive(OUTCOME, session.ensure(&server_session, &folder, session.parents()))
                         .await?
                     {
                         Err(error) if error.is_unanswered() => call.retry_after_loss(OUTCOME).await?,
@@ -366,7 +366,7 @@ async fn take_over(
             Write::Set { path: mark.clone(), data: own.as_bytes().to_vec(), version: Some(seen.version) },
         ];
         let server_session = call.server_session(RECOVER).await?;
-        match call.briefly(RECOVER, server_session.multi(&writes)).await? {
+        match call.receive(RECOVER, server_session.multi(&writes)).await? {
             Ok(applied) => {
                 let Some(Applied::Set(written)) = applied.into_iter().nth(2) else { continue };
                 let hand = commits.take_in_hand(&key.nonce);

@@ -41,9 +41,9 @@ impl Site {
         session: &Arc<Session>,
         limit: Option<Duration>,
     ) -> Result<Proposal> {
-        let mut call = session.wait(limit).for_the(ASKING).withdrawable(self.left.subscribe());
+        let mut call = session.wait(limit).timeout_says(ASKING).withdrawable(self.left.subscribe());
         let mut again = self.again.subscribe();
-        let mut found = call.patiently(self.found.lock()).await?;
+        let mut found = call.wait_for(self.found.lock()).await?;
         // Whether a watch has told just now that something has come.
         let mut is_news = false;
         loop {
@@ -72,7 +72,7 @@ impl Site {
             if call.is_single_attempt() {
                 return Err(Error::timeout(ASKING));
             }
-            call.insist();
+            call.outlast_outages();
             let collected = match over.first() {
                 Some(key) => {
                     let node = commits.layout.transaction(&key.id);
@@ -102,7 +102,7 @@ impl Site {
                     () = is_collected => false,
                 }
             };
-            is_news = call.patiently(either).await?;
+            is_news = call.wait_for(either).await?;
         }
     }
 

@@ -182,7 +182,7 @@ impl Commits {
                 alive.session_node.insert(SessionNode { server_session, path, stands: false })
             }
         };
-        match call.briefly(verb, server_session.create(&path, b"", CreateMode::Ephemeral)).await? {
+        match call.receive(verb, server_session.create(&path, b"", CreateMode::Ephemeral)).await? {
             Ok(_) | Err(WireError::NodeExists) => {
                 node.stands = true;
                 Ok(Some(path))
@@ -236,7 +236,7 @@ impl Commits {
                 ended.await;
             }
         };
-        call.briefly(verb, told).await?.map_err(|error: WireError| refusal(error, verb, &self.layout.root))
+        call.receive(verb, told).await?.map_err(|error: WireError| refusal(error, verb, &self.layout.root))
     }
 
     /// Sees to it from now on that this transaction is decided: the commit when all votes are there, the abort when its time
@@ -271,7 +271,7 @@ async fn decide_in_background(
     session: &Arc<Session>,
 ) {
     let mut call = session.call(None);
-    call.insist();
+    call.outlast_outages();
     if let Err(error) =
         transaction.wait_for_outcome(layout, session, &mut call, OutcomeWaiter::Background).await
     {

@@ -248,7 +248,7 @@ impl Proposal {
     /// Dropping the future changes nothing.
     pub async fn outcome(&self, limit: Option<Duration>) -> Result<Outcome> {
         let session = self.commits.client.session()?;
-        let mut call = session.wait(limit).for_the(DECIDING);
+        let mut call = session.wait(limit).timeout_says(DECIDING);
         let layout = &self.commits.layout;
         let decided =
             self.transaction.wait_for_outcome(layout, &session, &mut call, OutcomeWaiter::Site).await;

@@ -93,7 +93,7 @@ impl KnownTransaction {
                 // The sender lives in `self`, so this cannot fail.
                 let _ = is_attended.wait_for(|is_attended| !is_attended).await;
             };
-            call.patiently(unattended).await?;
+            call.wait_for(unattended).await?;
         }
         if let Some(known) = self.known.get() {
             return Ok(Some(*known));
@@ -173,9 +173,9 @@ impl KnownTransaction {
                 if call.is_single_attempt() {
                     return Err(Error::timeout(DECIDING));
                 }
-                call.insist();
+                call.outlast_outages();
                 let over = session.clock().sleep_until(until);
-                if call.patiently(wait_for_news(&mut decided, vote, over)).await? {
+                if call.wait_for(wait_for_news(&mut decided, vote, over)).await? {
                     continue 'look;
                 }
             }
@@ -289,7 +289,7 @@ pub(super) async fn write_decision(
     writes.push(create(node.clone(), decision.encode()));
     loop {
         let server_session = call.server_session(VERB).await?;
-        match call.briefly(VERB, server_session.multi(&writes)).await? {
+        match call.receive(VERB, server_session.multi(&writes)).await? {
             Ok(_) => return Ok(Some(decision)),
             // Asked again after a lost answer, it may be our own.
             Err(WireError::Part { index: 0, error }) if *error == WireError::NoNode => {

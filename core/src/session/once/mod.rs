@@ -138,7 +138,7 @@ impl Marks {
         }
         let mut flights = flights.into_iter();
         while let Some(flight) = flights.next() {
-            match call.briefly(verb, flight).await? {
+            match call.receive(verb, flight).await? {
                 Ok(made) => {
                     used.done();
                     go_on(Some(of_the_writes(made)));
@@ -152,7 +152,7 @@ impl Marks {
                 Err(error) => {
                     let mut is_settled = true;
                     for flight in flights {
-                        let answer = call.briefly(verb, flight).await?;
+                        let answer = call.receive(verb, flight).await?;
                         if answer.is_ok() {
                             return Err(beyond(
                                 "of several in a row one was applied without the one before it",
@@ -194,7 +194,7 @@ impl Marks {
         let flight = mark.send(session, &server_session, &parts)?;
         let is_first = mark.made == 0;
         used.in_flight = Some(sent);
-        let answer = call.briefly(verb, flight).await?;
+        let answer = call.receive(verb, flight).await?;
         used.in_flight = None;
         match answer {
             Ok(mut made) => {
@@ -202,7 +202,7 @@ impl Marks {
                     && let Some(Applied::Created(created)) = made.first_mut()
                     && created.czxid <= 0
                 {
-                    let asked = call.briefly(verb, server_session.exists(&used.mark().node)).await?;
+                    let asked = call.receive(verb, server_session.exists(&used.mark().node)).await?;
                     created.czxid = asked.ok().flatten().map_or(-1, |stat| stat.czxid);
                 }
                 used.done();

@@ -54,7 +54,7 @@ impl Marks {
             let (sent, is_first) = (session.now(), used.mark().made == 0);
             let flight = used.mark().send(&session, &server_session, &parts)?;
             used.in_flight = Some(sent);
-            let answer = call.briefly(verb, flight).await?;
+            let answer = call.receive(verb, flight).await?;
             used.in_flight = None;
             match answer {
                 Ok(_) => {
@@ -101,7 +101,7 @@ impl Marks {
             used.still_tells(session.now())?;
             let mark = used.mark();
             let flight = mark.send(&session, &server_session, &[mark.write_nothing()])?;
-            match call.briefly(verb, flight).await? {
+            match call.receive(verb, flight).await? {
                 Ok(_) => {
                     used.done();
                     return Ok(false);
@@ -113,7 +113,7 @@ impl Marks {
                     }
                     // By the transaction, or by what took its place.
                     WireError::NodeExists | WireError::BadVersion => {
-                        match call.briefly(verb, server_session.get_data(&used.mark().node)).await? {
+                        match call.receive(verb, server_session.get_data(&used.mark().node)).await? {
                             Ok((said, _)) => {
                                 let made = parse(&said).map(|(made, _)| made);
                                 let is_applied = made == Some(used.mark().made + 1);
@@ -142,7 +142,7 @@ impl Marks {
     ) -> Result<()> {
         let session = call.session().clone();
         let made = session.ensure(server_session, &self.parent, CreateMode::Container);
-        match call.briefly(verb, made).await? {
+        match call.receive(verb, made).await? {
             Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
             made => made.map_err(|error| refusal(error, verb, &self.parent)),
         }

@@ -102,7 +102,7 @@ impl Task {
             let _ = stands.wait_for(|stands| is_so(stands)).await;
             Ok(())
         };
-        let answer = call.briefly(verb, waited).await.map_err(|error| error.with_path(&self.path))?;
+        let answer = call.receive(verb, waited).await.map_err(|error| error.with_path(&self.path))?;
         answer.map_err(|error| refusal(error, verb, &self.path))
     }
 

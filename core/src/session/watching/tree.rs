@@ -68,7 +68,7 @@ impl Depth {
     }
 
     /// What of a child is looked at, if it is.
-    fn what(self, chosen: &BTreeMap<String, NodePart>, name: &str) -> Option<NodePart> {
+    fn part_of(self, chosen: &BTreeMap<String, NodePart>, name: &str) -> Option<NodePart> {
         match self {
             Depth::Children => Some(NodePart::Data),
             Depth::All => Some(NodePart::DataAndChildren),
@@ -364,7 +364,7 @@ impl Tree {
                 known => {
                     let gone = known.and_then(|node| node.gone);
                     self.forget(path.clone());
-                    if let Some(what) = self.depth.what(&chosen, name) {
+                    if let Some(what) = self.depth.part_of(&chosen, name) {
                         match self.is_full() {
                             true => is_cut = true,
                             false => self.discover(path, gone, what),

@@ -84,7 +84,7 @@ impl Hold {
             if result.is_ok() {
                 then();
                 hold.change(Tenure::Released);
-                drop(hold.wind_up());
+                drop(hold.take_loss_callbacks());
             }
             if hold.finishing.end() {
                 // Whoever found it will not tell it again.
@@ -141,7 +141,7 @@ impl Hold {
         if !lock(&self.inner).in_doubt.is_empty() {
             // By another end of ours, or by somebody else.
             self.change(Tenure::Released);
-            drop(self.wind_up());
+            drop(self.take_loss_callbacks());
             return Err(unknown(ending.verb));
         }
         self.finishing.end();
@@ -179,7 +179,7 @@ impl Hold {
             {
                 return Ok(outcome);
             }
-            seen_on = self.seen_to_stand(&mut call, verb).await?;
+            seen_on = self.connection_where_nodes_stand(&mut call, verb).await?;
             if seen_on.is_none() {
                 return Ok(AppliedOnce::Refused(0, WireError::NoNode));
             }
@@ -187,7 +187,11 @@ impl Hold {
     }
 
     /// On which connection all our nodes were seen to stand, just now; `None` if one of them is gone.
-    async fn seen_to_stand(&self, call: &mut Call, verb: &str) -> Result<Option<ConnectionId>> {
+    async fn connection_where_nodes_stand(
+        &self,
+        call: &mut Call,
+        verb: &str,
+    ) -> Result<Option<ConnectionId>> {
         loop {
             let (server_session, on) = call.connection(verb).await?;
             if !Arc::ptr_eq(&server_session, &self.server_session) {
@@ -196,9 +200,9 @@ impl Hold {
             // In one flight. What was sent before is decided when the first is answered.
             let settled = server_session.settle(path::parent(&self.nodes[0].path));
             let found: Vec<_> = self.nodes.iter().map(|node| server_session.exists(&node.path)).collect();
-            let (mut answer, mut stand) = (call.briefly(verb, settled).await?, true);
+            let (mut answer, mut stand) = (call.receive(verb, settled).await?, true);
             for (node, found) in self.nodes.iter().zip(found) {
-                let found = call.briefly(verb, found).await?;
+                let found = call.receive(verb, found).await?;
                 stand &= found.as_ref().is_ok_and(|stat| stat.is_some_and(|stat| stat.czxid == node.czxid));
                 answer = answer.and(found.map(drop));
             }

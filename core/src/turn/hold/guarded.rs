@@ -45,7 +45,7 @@ impl Hold {
         }));
         let answered = async { answered.await.unwrap_or(Err(WireError::ConnectionLoss)) };
         let mut call = self.session.call(None);
-        match call.briefly("a guarded write", answered).await? {
+        match call.receive("a guarded write", answered).await? {
             Ok(mut applied) => Ok(applied.split_off(own)),
             Err(WireError::Part { index, error }) if index < own && *error == WireError::NoNode => {
                 self.lose(LostReason::Deleted);

@@ -38,7 +38,7 @@ impl Hold {
         loop {
             let sent = deletion.flight.take();
             let flight = sent.unwrap_or_else(|| deletion.again());
-            let answer = match call.briefly("release", flight).await {
+            let answer = match call.receive("release", flight).await {
                 Ok(answer) => answer,
                 // The client is closing, and the session takes the node with it.
                 Err(error) if error.kind() == ErrorKind::Closed => Ok(()),
@@ -91,7 +91,7 @@ impl Hold {
             return Ok(Vec::new());
         }
         if self.pass_on() {
-            drop(self.wind_up());
+            drop(self.take_loss_callbacks());
             return Ok(Vec::new());
         }
         // The deletions leave, in one flight, before anybody who waits for this handle can queue behind the nodes.
@@ -107,7 +107,7 @@ impl Hold {
         if let Some(uncontended) = &self.uncontended {
             uncontended.let_go(&self.server_session, self.node());
         }
-        drop(self.wind_up());
+        drop(self.take_loss_callbacks());
         Ok(deletions)
     }
 

@@ -87,7 +87,7 @@ impl Tenant for Hold {
         if !self.change(Tenure::Lost(reason)) {
             return true;
         }
-        let callbacks = self.wind_up();
+        let callbacks = self.take_loss_callbacks();
         // Loss is sticky, so nothing of ours must keep others waiting: the session may have survived, and of several
         // nodes only one may be gone. With a closing client they all go.
         let stays = reason == LostReason::Session || self.nodes.len() > 1;

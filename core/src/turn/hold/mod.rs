@@ -269,7 +269,7 @@ impl Hold {
     }
 
     /// Drops what was kept while it lasted; answers who wanted to hear of a loss.
-    fn wind_up(&self) -> Vec<(u64, LossCallback)> {
+    fn take_loss_callbacks(&self) -> Vec<(u64, LossCallback)> {
         let mut inner = lock(&self.inner);
         let asked = std::mem::take(&mut inner.on_revoke);
         let ended = (std::mem::take(&mut inner.interests), inner.handoff.take(), inner.keeps.take());
@@ -294,7 +294,7 @@ impl Hold {
                 return Err(self.not_held());
             }
             let check = self.server_session.check(self.nodes.iter().map(|node| node.path.clone()));
-            match call.briefly("verify", check).await.map_err(|error| error.with_path(&self.path))? {
+            match call.receive("verify", check).await.map_err(|error| error.with_path(&self.path))? {
                 Ok(_) => {}
                 Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {
                     if !self.lose(LostReason::Deleted) {
