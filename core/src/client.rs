@@ -1,6 +1,5 @@
 //! The client: one session with ZooKeeper, shared by any number of recipes and threads.
 
-use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::hosts;
 use crate::metrics::{Counters, Metrics};
 use crate::options::ClientOptions;
-use crate::process::Process;
+use crate::process::{Process, UnlessForked};
 use crate::session::clock::{Clock, Deadline};
 use crate::session::delivery::{CallbackTimes, Subscription, Turn};
 use crate::session::exit;
@@ -37,18 +36,14 @@ pub struct Client {
 }
 
 struct ClientInner {
-    session: ManuallyDrop<Arc<Session>>,
+    /// A forked child has neither its threads nor its locks.
+    session: UnlessForked<Arc<Session>>,
 }
 
 impl Drop for ClientInner {
     fn drop(&mut self) {
-        if !self.session.process().is_present() {
-            // The threads behind the session stayed with the parent, and so did its locks: touch nothing.
-            return;
-        }
-        // SAFETY: taken once, in drop.
-        let session = unsafe { ManuallyDrop::take(&mut self.session) };
-        if !session.is_closing() {
+        if self.session.process().is_present() && !self.session.is_closing() {
+            let session = self.session.clone();
             // Without a limit it cannot fail.
             session.clock().clone().spawn(Box::pin(async move { drop(session.close(None).await) }));
         }
@@ -120,7 +115,7 @@ impl Client {
     }
 
     fn of(session: Arc<Session>) -> Client {
-        Client { inner: Arc::new(ClientInner { session: ManuallyDrop::new(session) }) }
+        Client { inner: Arc::new(ClientInner { session: UnlessForked::new(session) }) }
     }
 
     /// The session, unless this process must not use it or it is closed.

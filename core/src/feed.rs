@@ -1,7 +1,6 @@
 //! One type of stream for everything that can be followed.
 
 use std::future::poll_fn;
-use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 use std::task::{Context, Poll};
@@ -12,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::error::{ErrorKind, Result};
 use crate::mutex::lock;
-use crate::process::Process;
+use crate::process::{Process, UnlessForked};
 
 /// A stream of states or changes, such as [`Config::watch`](crate::Config::watch) gives.
 ///
@@ -43,7 +42,7 @@ use crate::process::Process;
 /// Dropping the future of [`Feed::next`] loses nothing.
 pub struct Feed<T> {
     /// `None` in a forked child that has been told so.
-    items: ManuallyDrop<Option<Arc<Items<T>>>>,
+    items: UnlessForked<Option<Arc<Items<T>>>>,
     closer: Closer,
 }
 
@@ -141,7 +140,7 @@ impl<T: Send + 'static> Feed<T> {
             }
         });
         items.coming().replace(Box::pin(coming));
-        Feed { items: ManuallyDrop::new(Some(items)), closer }
+        Feed { items: UnlessForked::new(Some(items)), closer }
     }
 
     /// The next item; `None` when the feed has ended.
@@ -200,15 +199,6 @@ impl<T: Send + 'static> Stream for Feed<T> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<T>>> {
         self.poll(context)
-    }
-}
-
-impl<T> Drop for Feed<T> {
-    fn drop(&mut self) {
-        if self.closer.0.process.is_present() {
-            // SAFETY: dropped once, here, and not used afterwards.
-            unsafe { ManuallyDrop::drop(&mut self.items) };
-        }
     }
 }
 

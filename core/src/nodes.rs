@@ -84,29 +84,29 @@ impl Nodes {
 
     /// The data and metadata of a node.
     pub async fn get(&self, path: &str) -> Result<(Vec<u8>, Stat)> {
-        self.read("get", path, |server_session| server_session.get_data(path)).await
+        self.read("get", path, |server| server.get_data(path)).await
     }
 
     /// Replaces the data, if the node has that version; `None` for whichever it has.
     pub async fn set(&self, path: &str, data: &[u8], version: Option<i32>) -> Result<Stat> {
         path::validate(path)?;
-        self.write("set", path, |server_session| server_session.set_data(path, data, version)).await
+        self.write("set", path, |server| server.set_data(path, data, version)).await
     }
 
     /// Deletes a node without children, if it has that version; `None` for whichever it has.
     pub async fn delete(&self, path: &str, version: Option<i32>) -> Result<()> {
         path::changeable(path)?;
-        self.write("delete", path, |server_session| server_session.delete(path, version)).await
+        self.write("delete", path, |server| server.delete(path, version)).await
     }
 
     /// The metadata of a node, or `None`.
     pub async fn exists(&self, path: &str) -> Result<Option<Stat>> {
-        self.read("exists", path, |server_session| server_session.exists(path)).await
+        self.read("exists", path, |server| server.exists(path)).await
     }
 
     /// The names of a node's children, sorted.
     pub async fn children(&self, path: &str) -> Result<Vec<String>> {
-        let mut names = self.read("children", path, |server_session| server_session.children(path)).await?;
+        let mut names = self.read("children", path, |server| server.children(path)).await?;
         names.sort_unstable();
         Ok(names)
     }
@@ -118,12 +118,8 @@ impl Nodes {
         let mut call = session.call(None);
         loop {
             let server_session = call.server_session("ensure").await?;
-            match call
-                .receive("ensure", session.ensure(&server_session, path, CreateMode::Persistent))
-                .await?
-            {
-                Err(error) if error.is_unanswered() => call.retry_after_loss("ensure").await?,
-                answer => return answer.map_err(|error| refusal(error, "ensure", path)),
+            if call.make_path("ensure", &server_session, path, CreateMode::Persistent).await? {
+                return Ok(());
             }
         }
     }
@@ -136,7 +132,7 @@ impl Nodes {
         while let Some(top) = pending.pop() {
             // Everything is to go, so a deletion whose answer got lost is made again.
             let mut call = self.client.session()?.call(None);
-            match call.ask("delete", |server_session| server_session.delete(&top, None)).await {
+            match call.ask("delete", |server| server.delete(&top, None)).await {
                 Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
                 Err(Failure::Refused(WireError::NotEmpty)) => {
                     let names = match self.children(&top).await {
@@ -172,9 +168,9 @@ impl Nodes {
         let session = self.client.session()?;
         let mut call = session.call(None);
         let answer = call
-            .ask(verb, |server_session| {
-                let (server_session, request) = (server_session.clone(), &request);
-                async move { server_session.caught_up(path, || request(&server_session)).await }
+            .ask(verb, |server| {
+                let (server, request) = (server.clone(), &request);
+                async move { server.caught_up(path, || request(&server)).await }
             })
             .await;
         answer.map_err(|failure: Failure| failure.about(verb, path))

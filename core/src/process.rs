@@ -5,7 +5,8 @@
 //! No lock of the parent's may be taken in the child: a thread that stayed with the parent may have had it at the fork, and
 //! in the child nobody ever unlocks it. So nothing here locks.
 
-use std::ops::Deref;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -61,6 +62,53 @@ impl Process {
 #[cfg(unix)]
 unsafe extern "C" fn in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A value that a forked child leaves as it is: there it is not even dropped, as threads that stayed with the parent may have
+/// its locks.
+pub(crate) struct UnlessForked<T> {
+    value: ManuallyDrop<T>,
+    process: Process,
+}
+
+impl<T> UnlessForked<T> {
+    pub(crate) fn new(value: T) -> UnlessForked<T> {
+        UnlessForked { value: ManuallyDrop::new(value), process: Process::present() }
+    }
+
+    /// The process whose value it is.
+    pub(crate) fn process(&self) -> Process {
+        self.process
+    }
+}
+
+impl<T: Default> Default for UnlessForked<T> {
+    fn default() -> Self {
+        UnlessForked::new(T::default())
+    }
+}
+
+impl<T> Deref for UnlessForked<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for UnlessForked<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+impl<T> Drop for UnlessForked<T> {
+    fn drop(&mut self) {
+        if self.process.is_present() {
+            // SAFETY: dropped once, here, and not used afterwards.
+            unsafe { ManuallyDrop::drop(&mut self.value) };
+        }
+    }
 }
 
 /// What every process has one of, made at its first use there. A forked child leaves its parent's as it is: it is not even

@@ -84,17 +84,15 @@ impl Barrier {
         open_parents::look(&session, &server_session, &mut call, Barrier::CREATE, path::parent(path)).await?;
         loop {
             match call
-                .ask(Barrier::CREATE, |server_session| {
-                    server_session.create(path, identity, CreateMode::Persistent)
-                })
+                .ask(Barrier::CREATE, |server| server.create(path, identity, CreateMode::Persistent))
                 .await
             {
                 Ok(_) | Err(Failure::Refused(WireError::NodeExists)) => return Ok(()),
                 Err(Failure::Refused(WireError::NoNode)) => {
                     let parent = path::parent(path);
-                    let made = call.ask(Barrier::CREATE, |server_session| {
-                        let (session, server_session) = (session.clone(), server_session.clone());
-                        async move { session.ensure(&server_session, parent, session.parents()).await }
+                    let made = call.ask(Barrier::CREATE, |server| {
+                        let (session, server) = (session.clone(), server.clone());
+                        async move { session.ensure(&server, parent, session.parents()).await }
                     });
                     made.await.map_err(|failure| failure.about(Barrier::CREATE, parent))?;
                 }
@@ -109,7 +107,7 @@ impl Barrier {
     pub async fn remove(&self) -> Result<()> {
         let session = self.client.session()?;
         let mut call = session.call(None);
-        match call.ask(Barrier::REMOVE, |server_session| server_session.delete(&self.path, None)).await {
+        match call.ask(Barrier::REMOVE, |server| server.delete(&self.path, None)).await {
             Ok(()) | Err(Failure::Refused(WireError::NoNode)) => Ok(()),
             Err(failure) => Err(failure.about(Barrier::REMOVE, &self.path)),
         }
@@ -122,7 +120,7 @@ impl Barrier {
     }
 
     async fn stands(&self, call: &mut Call, verb: &'static str) -> Result<bool> {
-        let found = self.look(call, verb, |server_session| server_session.exists(&self.path));
+        let found = self.look(call, verb, |server| server.exists(&self.path));
         Ok(found.await?.is_some())
     }
 
@@ -158,9 +156,8 @@ impl Barrier {
         }
         let mut first = None;
         loop {
-            let (found, watch) = self
-                .look(call, Barrier::WAIT, |server_session| server_session.watch_exists(&self.path))
-                .await?;
+            let (found, watch) =
+                self.look(call, Barrier::WAIT, |server| server.watch_exists(&self.path)).await?;
             let Some(stat) = found else { return Ok(()) };
             if *first.get_or_insert(stat.czxid) < stat.czxid {
                 // Ours was lifted, and this one was put up since.
@@ -189,8 +186,8 @@ impl Barrier {
         verb: &'static str,
         look: impl Fn(&Arc<ServerSession>) -> Flight<T>,
     ) -> Result<T> {
-        let answer = call.ask(verb, |server_session| {
-            let (sync, look) = (server_session.sync(&self.path), look(server_session));
+        let answer = call.ask(verb, |server| {
+            let (sync, look) = (server.sync(&self.path), look(server));
             async move {
                 sync.await?;
                 look.await
@@ -203,7 +200,7 @@ impl Barrier {
     fn find_setter(&self, mut call: Call) -> Later<AwaitedContenders> {
         let path = self.path.clone();
         Box::pin(async move {
-            let read = call.ask(Barrier::WAIT, |server_session| server_session.get_data(&path)).await;
+            let read = call.ask(Barrier::WAIT, |server| server.get_data(&path)).await;
             let node = path::name(&path).to_owned();
             let holder = read.ok().map(|(data, stat)| Contender {
                 node,

@@ -95,10 +95,10 @@ impl Config {
         let mut call = session.call(None);
         let path = &*self.path;
         let (asked, answer) = call
-            .ask(Config::GET, |server_session| {
-                let (server_session, asked) = (server_session.clone(), session.now());
+            .ask(Config::GET, |server| {
+                let (server, asked) = (server.clone(), session.now());
                 async move {
-                    match server_session.as_of_now(path, || server_session.get_data(path)).await {
+                    match server.as_of_now(path, || server.get_data(path)).await {
                         Ok(found) => Ok((asked, Some(found))),
                         Err(WireError::NoNode) => Ok((asked, None)),
                         Err(error) => Err(error),
@@ -304,11 +304,7 @@ impl Setting<'_> {
 
     async fn prepare(&self, server_session: &Arc<ServerSession>, call: &mut Call) -> Result<()> {
         let parent = path::parent(self.path);
-        let made = self.session.ensure(server_session, parent, CreateMode::Persistent);
-        match call.receive(self.verb, made).await? {
-            Err(error) if error.is_unanswered() => call.retry_after_loss(self.verb).await,
-            answer => answer.map_err(|error| refusal(error, self.verb, parent)),
-        }
+        call.make_path(self.verb, server_session, parent, CreateMode::Persistent).await.map(drop)
     }
 
     /// The answer was lost: what is there now that the request has been decided.

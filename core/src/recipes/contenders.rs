@@ -93,14 +93,14 @@ pub(crate) fn sort_names(a: &ContenderName, b: &ContenderName) -> Ordering {
 
 /// Who is first under `path` in the line of `kind`, for two requests, however many there are.
 pub(crate) async fn first(call: &mut Call, path: &str, kind: Kind) -> Result<Option<Contender>> {
-    let names = match call.ask(VERB, |server_session| server_session.children(path)).await {
+    let names = match call.ask(VERB, |server| server.children(path)).await {
         Ok(names) => names,
         Err(failure) => return Err(failure.about(VERB, path)),
     };
     let first = names.iter().filter_map(|name| in_line(name, kind)).min_by(sort_names);
     let Some(entry) = first else { return Ok(None) };
     let node = path::join(path, &entry.name);
-    let seen = match call.ask(VERB, |server_session| server_session.get_data(&node)).await {
+    let seen = match call.ask(VERB, |server| server.get_data(&node)).await {
         Ok((data, stat)) => SeenContender { entry, data, stat },
         Err(Failure::Refused(WireError::NoAuth)) => SeenContender::unreadable(entry),
         Err(failure) => return Err(failure.about(VERB, &node)),
@@ -111,7 +111,7 @@ pub(crate) async fn first(call: &mut Call, path: &str, kind: Kind) -> Result<Opt
 /// One contender under `path`, if it can be read.
 pub(crate) async fn seen(call: &mut Call, path: &str, entry: ContenderName) -> Option<SeenContender> {
     let node = path::join(path, &entry.name);
-    let (data, stat) = call.ask(VERB, |server_session| server_session.get_data(&node)).await.ok()?;
+    let (data, stat) = call.ask(VERB, |server| server.get_data(&node)).await.ok()?;
     Some(SeenContender { entry, data, stat })
 }
 
@@ -128,7 +128,7 @@ async fn read(
     path: &str,
     recognise: impl Fn(&str) -> Option<ContenderName>,
 ) -> Result<Vec<SeenContender>> {
-    let names = match call.ask(VERB, |server_session| server_session.children(path)).await {
+    let names = match call.ask(VERB, |server| server.children(path)).await {
         Ok(names) => names,
         Err(Failure::Refused(WireError::NoNode)) => return Ok(Vec::new()),
         Err(failure) => return Err(failure.about(VERB, path)),
@@ -140,9 +140,7 @@ async fn read(
         let nodes: Vec<_> = batch.iter().map(|entry| path::join(path, &entry.name)).collect();
         for ((entry, node), flight) in batch.iter().zip(&nodes).zip(server_session.get_each(&nodes)) {
             let answer = match call.receive(VERB, flight).await? {
-                Err(error) if error.is_unanswered() => {
-                    call.ask(VERB, |server_session| server_session.get_data(node)).await
-                }
+                Err(error) if error.is_unanswered() => call.ask(VERB, |server| server.get_data(node)).await,
                 answer => answer.map_err(Failure::Refused),
             };
             match answer {
@@ -229,7 +227,7 @@ pub(crate) async fn revoke(
     let mut asked = Vec::new();
     for node in nodes {
         // Writing the same word twice asks once.
-        match call.ask(verb, |server_session| server_session.set_data(&node, REVOKE, None)).await {
+        match call.ask(verb, |server| server.set_data(&node, REVOKE, None)).await {
             Ok(_) => asked.push(node),
             Err(Failure::Refused(WireError::NoNode)) => {}
             Err(failure) => return Err(failure.about(verb, &node)),
@@ -242,7 +240,7 @@ pub(crate) async fn revoke(
         if is_gone_in_time(&mut patient, &node).await? {
             continue;
         }
-        match call.ask(verb, |server_session| server_session.delete(&node, None)).await {
+        match call.ask(verb, |server| server.delete(&node, None)).await {
             Ok(()) => {
                 call.session().counters.forced.one();
                 log::forced(&node, force_after);

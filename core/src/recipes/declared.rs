@@ -5,9 +5,8 @@ use std::sync::Arc;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::error::Result;
-use crate::process::Process;
+use crate::process::UnlessForked;
 use crate::session::Session;
-use crate::session::call::refusal;
 use crate::session::registration::Registration;
 use crate::turn::deletable;
 
@@ -25,10 +24,7 @@ pub(super) async fn declare(
         if deletable::check(session, &server_session, &mut call, verb, parent).await? {
             break server_session;
         }
-        match call.receive(verb, session.ensure(&server_session, parent, session.parents())).await? {
-            Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await?,
-            made => made.map_err(|error| refusal(error, verb, parent))?,
-        }
+        call.make_path(verb, &server_session, parent, session.parents()).await?;
     };
     let registration = Registration::declare(session, verb, node, data, session.parents()).await?;
     deletable::settle(&server_session, parent);
@@ -41,18 +37,17 @@ pub(super) async fn declare(
 pub struct Declared {
     registration: Option<Registration>,
     /// Where it goes, locked until it is there: nobody else declares or undoes something meanwhile.
-    place: Option<OwnedMutexGuard<Option<Registration>>>,
-    process: Process,
+    place: UnlessForked<Option<OwnedMutexGuard<Option<Registration>>>>,
 }
 
 impl Declared {
     pub(super) fn to(place: OwnedMutexGuard<Option<Registration>>, registration: Registration) -> Declared {
-        Declared { registration: Some(registration), place: Some(place), process: Process::present() }
+        Declared { registration: Some(registration), place: UnlessForked::new(Some(place)) }
     }
 
     /// It lasts as long as the client.
     pub(super) fn of_the_client(registration: Registration) -> Declared {
-        Declared { registration: Some(registration), place: None, process: Process::present() }
+        Declared { registration: Some(registration), place: UnlessForked::default() }
     }
 
     /// Its owner has it, and it lasts as long as the client, whatever becomes of the handle: for languages in which nobody
@@ -64,19 +59,10 @@ impl Declared {
 
     /// Its owner has it.
     pub fn receive(mut self) {
-        match (self.registration.take(), &mut self.place) {
+        match (self.registration.take(), &mut *self.place) {
             (registration, Some(place)) => **place = registration,
             (Some(registration), None) => drop(registration.stays_with_the_client()),
             (None, None) => {}
-        }
-    }
-}
-
-impl Drop for Declared {
-    fn drop(&mut self) {
-        if !self.process.is_present() {
-            // A forked child: the lock is the parent's.
-            std::mem::forget(self.place.take());
         }
     }
 }

@@ -166,13 +166,10 @@ impl Group {
         let session = self.client.session()?;
         let (path, layout) = (&*self.path, self.layout);
         let mut call = session.call(None);
-        let answer =
-            call.ask(Group::MEMBERS, |server_session| {
-                let (server_session, session) = (server_session.clone(), &session);
-                async move {
-                    server_session.as_of_now(path, || members(session, &server_session, path, layout)).await
-                }
-            });
+        let answer = call.ask(Group::MEMBERS, |server| {
+            let (server, session) = (server.clone(), &session);
+            async move { server.as_of_now(path, || members(session, &server, path, layout)).await }
+        });
         answer.await.map_err(|failure| failure.about(Group::MEMBERS, path))
     }
 

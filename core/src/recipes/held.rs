@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::log;
 use crate::mutex::lock;
 use crate::nodes::Transaction;
+use crate::process::UnlessForked;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
 use crate::turn::hold::{Hold, Tenure};
@@ -48,7 +49,7 @@ pub(crate) trait Readers: Send + Sync {
 /// What the clones of a [`Held`] share.
 struct Acquisition {
     client: Client,
-    hold: Arc<Hold>,
+    hold: UnlessForked<Arc<Hold>>,
     is_released: AtomicBool,
     /// The readers' side, if it is a writer's.
     readers: Option<Arc<dyn Readers>>,
@@ -66,7 +67,7 @@ impl Held {
     pub(super) fn beside(client: &Client, hold: Arc<Hold>, readers: Option<Arc<dyn Readers>>) -> Held {
         Held(Arc::new(Acquisition {
             client: client.clone(),
-            hold,
+            hold: UnlessForked::new(hold),
             is_released: AtomicBool::new(false),
             readers,
             stops: OnceLock::new(),
@@ -76,7 +77,7 @@ impl Held {
     /// One more acquisition of the same, unless it is being let go just now.
     pub(super) fn nest(&self) -> Option<Held> {
         let Acquisition { client, hold, readers, .. } = &*self.0;
-        hold.share().then(|| Held::beside(client, hold.clone(), readers.clone()))
+        hold.share().then(|| Held::beside(client, Arc::clone(hold), readers.clone()))
     }
 
     pub(super) fn hold(&self) -> &Arc<Hold> {
@@ -338,7 +339,7 @@ impl Acquisition {
         self.client.session()?;
         match self.is_released.swap(true, Ordering::AcqRel) {
             true => Err(released_before(&self.hold)),
-            false => Ok(&self.hold),
+            false => Ok(&*self.hold),
         }
     }
 }
@@ -349,12 +350,7 @@ fn released_before(hold: &Hold) -> Error {
 
 impl Drop for Acquisition {
     fn drop(&mut self) {
-        if !self.client.process().is_present() {
-            // A forked child: the locks below may be held by threads that stayed with the parent. Touch nothing.
-            std::mem::forget(self.hold.clone());
-            return;
-        }
-        // Released, lost or closed already: nothing to do.
+        // Released, lost or closed already, or a forked child's: nothing to do.
         let _ = self.let_go().and_then(Hold::release_in_background);
     }
 }

@@ -95,11 +95,7 @@ impl Names {
             match call.receive(Names::BIND, created).await? {
                 Ok(_) => return Ok(()),
                 Err(WireError::NoNode) => {
-                    let made = session.ensure(&server_session, &self.path, session.parents());
-                    match call.receive(Names::BIND, made).await? {
-                        Err(error) if error.is_unanswered() => call.retry_after_loss(Names::BIND).await?,
-                        made => made.map_err(|error| refusal(error, Names::BIND, &self.path))?,
-                    }
+                    call.make_path(Names::BIND, &server_session, &self.path, session.parents()).await?;
                 }
                 Err(error) if error.is_unanswered() => {
                     in_doubt = true;
@@ -125,10 +121,10 @@ impl Names {
         let node = child(&self.path, name)?;
         let session = self.client.session()?;
         let mut call = session.call(None);
-        let answer = call.ask(Names::LOOKUP, |server_session| {
-            let (server_session, node) = (server_session.clone(), node.as_str());
+        let answer = call.ask(Names::LOOKUP, |server| {
+            let (server, node) = (server.clone(), node.as_str());
             async move {
-                match server_session.as_of_now(node, || server_session.get_data(node)).await {
+                match server.as_of_now(node, || server.get_data(node)).await {
                     Ok((data, _)) => Ok(Some(data)),
                     Err(WireError::NoNode) => Ok(None),
                     Err(error) => Err(error),
@@ -173,10 +169,10 @@ impl Names {
         let session = self.client.session()?;
         let path = &*self.path;
         let mut call = session.call(None);
-        let answer = call.ask(Names::LIST, |server_session| {
-            let server_session = server_session.clone();
+        let answer = call.ask(Names::LIST, |server| {
+            let server = server.clone();
             async move {
-                match server_session.as_of_now(path, || server_session.children(path)).await {
+                match server.as_of_now(path, || server.children(path)).await {
                     Err(WireError::NoNode) => Ok(Vec::new()),
                     answer => answer,
                 }

@@ -56,9 +56,9 @@ impl Client {
 /// deposed and does not know it yet answers `sync` and reads, but commits no transaction. The read behind the transaction
 /// sees at least its state; both leave in one flight.
 async fn stands(call: &mut Call, verb: &'static str, czxid: i64, node: &str) -> Result<bool, Failure> {
-    let answer = call.ask(verb, |server_session| {
-        let there = server_session.multi(&[Write::Check { path: node.to_owned(), version: None }]);
-        let stat = server_session.exists(node);
+    let answer = call.ask(verb, |server| {
+        let there = server.multi(&[Write::Check { path: node.to_owned(), version: None }]);
+        let stat = server.exists(node);
         async move {
             match there.await {
                 Ok(_) => stat.await,

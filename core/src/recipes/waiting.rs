@@ -11,8 +11,8 @@ use super::contenders::{self, Contender, SeenContender};
 use super::handle::Recipe;
 use crate::error::{Error, ErrorKind};
 use crate::log;
-use crate::mutex::{lock, unpoisoned};
-use crate::process::Process;
+use crate::mutex::lock;
+use crate::process::UnlessForked;
 use crate::session::call::Call;
 use crate::session::clock::{Later, Moment};
 use crate::session::contenders_ahead::{AheadAtLastLook, ContendersAhead};
@@ -58,18 +58,8 @@ type Callback = Arc<dyn Fn(WaitProgress) + Send + Sync>;
 #[derive(Default)]
 pub(super) struct Listeners {
     next: AtomicU64,
-    all: Mutex<Vec<(u64, Live, Callback)>>,
-    process: Process,
-}
-
-impl Drop for Listeners {
-    fn drop(&mut self) {
-        if !self.process.is_present() {
-            // What the callbacks keep is the parent's: a forked child does not drop it.
-            let all = unpoisoned(self.all.get_mut());
-            std::mem::forget(std::mem::take(all));
-        }
-    }
+    /// What the callbacks keep is the parent's in a forked child.
+    all: UnlessForked<Mutex<Vec<(u64, Live, Callback)>>>,
 }
 
 impl Listeners {

@@ -29,7 +29,7 @@ use super::call_order::{MayQueue, QueueingTurn};
 use super::clock::{Deadline, Later, Moment};
 use super::contenders_ahead::ContendersAhead;
 use super::server_session::{ConnectionId, ServerSession};
-use super::wire::{LinkState, WireError};
+use super::wire::{CreateMode, LinkState, WireError};
 use super::{GRACE, Session, State};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log;
@@ -269,10 +269,10 @@ impl Call {
         Ok(answer)
     }
 
-    /// Waits for what others do for this call, patiently; a caller that gave no time at all only while there is a connection.
+    /// Waits for what others do for this call; a caller that gave no time at all only while there is a connection.
     pub(crate) async fn within_reach<T>(&mut self, what: &str, event: impl Future<Output = T>) -> Result<T> {
         if !self.is_instant {
-            return self.patiently(event).await;
+            return self.wait_for(event).await;
         }
         let mut event = pin!(event);
         poll_fn(|cx| {
@@ -360,6 +360,31 @@ impl Call {
         self.pause = (self.pause * 2).min(retry.max);
         let pause = self.session.clock().sleep_until(until);
         self.in_budget(what, pin!(pause)).await
+    }
+
+    /// After an answer that the caller has no use for: if none came, a pause, and the caller tries again. A refusal is the
+    /// user's error.
+    pub(crate) async fn retry_or_refuse(&mut self, error: WireError, what: &str, path: &str) -> Result<()> {
+        match error.is_unanswered() {
+            true => self.retry_after_loss(what).await,
+            false => Err(refusal(error, what, path)),
+        }
+    }
+
+    /// Makes a path that is missing, with all that is missing above it. False if no answer came: then there was a pause, and
+    /// the caller looks whether it is there.
+    pub(crate) async fn make_path(
+        &mut self,
+        what: &str,
+        server_session: &Arc<ServerSession>,
+        path: &str,
+        mode: CreateMode,
+    ) -> Result<bool> {
+        let session = self.session.clone();
+        match self.receive(what, session.ensure(server_session, path, mode)).await? {
+            Ok(()) => Ok(true),
+            Err(error) => self.retry_or_refuse(error, what, path).await.map(|()| false),
+        }
     }
 
     /// Why the answer was of no use; `missing` is what came instead of one.

@@ -25,7 +25,7 @@ pub(crate) async fn look(
     if options.access() == AclChoice::Open || server_session.is_vouched_for(parent) {
         return Ok(());
     }
-    match call.ask(verb, |server_session| server_session.is_open_to_deletion(parent)).await {
+    match call.ask(verb, |server| server.is_open_to_deletion(parent)).await {
         // Asked again each time: somebody may have closed it.
         Ok(true) if options.refuse_open_parents => return Err(refused(parent)),
         Ok(true) => {

@@ -31,7 +31,7 @@ pub(crate) async fn check(
         return Ok(true);
     }
     if !session.options().is_restricted() {
-        match call.ask(verb, |server_session| server_session.is_open_to_deletion(parent)).await {
+        match call.ask(verb, |server| server.is_open_to_deletion(parent)).await {
             Ok(true) => return Ok(true),
             Err(Failure::Refused(WireError::NoNode)) => return Ok(false),
             // Not for everybody, or not for everybody to know: what counts is who we are to the server.
@@ -40,7 +40,7 @@ pub(crate) async fn check(
         }
     }
     let nobody = path::join(parent, &random::guid().simple().to_string());
-    match call.ask(verb, |server_session| server_session.delete(&nobody, None)).await {
+    match call.ask(verb, |server| server.delete(&nobody, None)).await {
         Err(Failure::Refused(WireError::NoAuth)) => Err(denied(parent)),
         Ok(()) | Err(Failure::Refused(WireError::NoNode)) => Ok(true),
         Err(failure) => Err(failure.about(verb, parent)),

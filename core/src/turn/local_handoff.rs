@@ -20,7 +20,7 @@ use super::grant::Grant;
 use super::place::TurnRequest;
 use crate::error::{Error, Result};
 use crate::mutex::lock;
-use crate::process::Process;
+use crate::process::{Process, UnlessForked};
 use crate::session::call::Call;
 
 /// What the waiters of one client on one path share.
@@ -57,31 +57,8 @@ impl LocalHandoffs {
 /// Whose it is may take the turn. The next one that waits gets it when this is dropped.
 pub(crate) struct HandoffGuard {
     handoff: Arc<LocalHandoff>,
-    lock: HandoffLock,
+    lock: UnlessForked<OwnedMutexGuard<Option<PassedTurn>>>,
     passes: u32,
-}
-
-/// What lets go when it is dropped, except in a forked child: the locks below it stayed with the parent's threads.
-struct HandoffLock(Option<OwnedMutexGuard<Option<PassedTurn>>>, Process);
-
-impl HandoffLock {
-    fn take(&mut self) -> Option<PassedTurn> {
-        self.0.as_mut().and_then(|turn| turn.take())
-    }
-
-    fn put(&mut self, turn: PassedTurn) {
-        if let Some(empty) = &mut self.0 {
-            **empty = Some(turn);
-        }
-    }
-}
-
-impl Drop for HandoffLock {
-    fn drop(&mut self) {
-        if !self.1.is_present() {
-            std::mem::forget(self.0.take());
-        }
-    }
 }
 
 impl HandoffGuard {
@@ -97,7 +74,7 @@ impl HandoffGuard {
 
     /// Passes the turn on.
     pub(crate) fn pass(mut self, grant: Grant) {
-        self.lock.put(PassedTurn { grant, passes: self.passes });
+        **self.lock = Some(PassedTurn { grant, passes: self.passes });
         let handoff = self.handoff.clone();
         drop(self);
         handoff.give_back_unwanted();
@@ -122,7 +99,7 @@ pub(crate) async fn take(limit: u32, request: &TurnRequest<'_>, call: &mut Call)
             }
         }
     };
-    let mut lock = HandoffLock(Some(lock), handoff.process);
+    let mut lock = UnlessForked::new(lock);
     drop(waiting);
     // One whose node is known to be gone is no turn any more.
     let passed_on = lock.take().filter(|turn| turn.grant.stands());

@@ -334,12 +334,10 @@ async fn make_path(
     server_session: &Arc<ServerSession>,
     call: &mut Call,
 ) -> Result<()> {
-    let TurnRequest { session, path, mode, first, verb, .. } = *request;
+    let TurnRequest { path, mode, first, verb, .. } = *request;
     for path in first.into_iter().chain([path]) {
-        match call.receive(verb, session.ensure(server_session, path, mode)).await? {
-            Ok(()) => {}
-            Err(error) if error.is_unanswered() => return call.retry_after_loss(verb).await,
-            Err(error) => return Err(refusal(error, verb, path)),
+        if !call.make_path(verb, server_session, path, mode).await? {
+            break;
         }
     }
     Ok(())

@@ -15,8 +15,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use super::place::Node;
-use crate::mutex::{lock, unpoisoned};
-use crate::process::Process;
+use crate::mutex::lock;
+use crate::process::UnlessForked;
 use crate::session::Session;
 use crate::session::clock::{Clock, Moment};
 use crate::session::server_session::ServerSession;
@@ -33,8 +33,8 @@ const MOST_WATCHED: usize = 200;
 /// What one handle remembers of the line that it queues in.
 #[derive(Default)]
 pub(crate) struct Uncontended {
-    last: Mutex<Last>,
-    process: Process,
+    /// A forked child has neither its watch nor the locks below that.
+    last: UnlessForked<Mutex<Last>>,
 }
 
 /// How its last node stood.
@@ -191,15 +191,5 @@ impl Uncontended {
         let mut last = self.last();
         last.has_let_go =
             last.is_of(server_session) && (last.number, last.czxid) == (node.entry.sequence, node.czxid);
-    }
-}
-
-impl Drop for Uncontended {
-    fn drop(&mut self) {
-        if !self.process.is_present() {
-            // A forked child: the watch is the parent's, and so are the locks below it.
-            let last = unpoisoned(self.last.get_mut());
-            std::mem::forget(std::mem::take(last));
-        }
     }
 }

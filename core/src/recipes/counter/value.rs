@@ -185,9 +185,8 @@ impl CounterNode {
             Err(WireError::NodeExists) => return Ok(Err(true)),
             Err(error) => Err(error),
         };
-        match created {
-            Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
-            created => created.map_err(|error| refusal(error, VERB, &self.path))?,
+        if let Err(error) = created {
+            call.retry_or_refuse(error, VERB, &self.path).await?;
         }
         Ok(Err(false))
     }

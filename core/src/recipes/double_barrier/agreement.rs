@@ -124,10 +124,7 @@ pub(super) async fn agree(
             }
         }
         Err(WireError::NoNode) => {
-            match call.receive(ENTER, session.ensure(server_session, at, session.parents())).await? {
-                Err(error) if error.is_unanswered() => call.retry_after_loss(ENTER).await?,
-                made => made.map_err(|error| refusal(error, ENTER, at))?,
-            }
+            call.make_path(ENTER, server_session, at, session.parents()).await?;
             Ok(None)
         }
         Err(error) if error.is_unanswered() => {
@@ -157,8 +154,7 @@ pub(super) async fn check_agreement_again(
     call: &mut Call,
 ) -> Result<()> {
     let at = &barrier.path;
-    let Some(Ok((data, stat))) = place.ask(call, ENTER, |server_session| server_session.get_data(at)).await?
-    else {
+    let Some(Ok((data, stat))) = place.ask(call, ENTER, |server| server.get_data(at)).await? else {
         return Ok(());
     };
     let was_last = said.is_some_and(|version| version == stat.version);
@@ -166,7 +162,7 @@ pub(super) async fn check_agreement_again(
         return Ok(());
     }
     *said = None;
-    let Some(Ok(names)) = place.ask(call, ENTER, |server_session| server_session.children(at)).await? else {
+    let Some(Ok(names)) = place.ask(call, ENTER, |server| server.children(at)).await? else {
         return Ok(());
     };
     let right = first(&names).map_or(barrier.parties, |(parties, _)| parties);
@@ -186,7 +182,7 @@ pub(super) async fn list_children(
     place: &MemberPlace,
     call: &mut Call,
 ) -> Result<Option<Vec<String>>> {
-    match place.ask(call, ENTER, |server_session| server_session.children(&barrier.path)).await? {
+    match place.ask(call, ENTER, |server| server.children(&barrier.path)).await? {
         None | Some(Err(WireError::NoNode)) => Ok(None),
         Some(names) => names.map(Some).map_err(|error| refusal(error, ENTER, &barrier.path)),
     }

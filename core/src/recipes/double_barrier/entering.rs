@@ -159,10 +159,7 @@ async fn create_node(
         }
         Err(error) if error.is_unanswered() => {
             call.retry_after_loss(VERB).await?;
-            match place
-                .ask(call, VERB, |server_session| place::settled(server_session, &barrier.path))
-                .await?
-            {
+            match place.ask(call, VERB, |server| place::settled(server, &barrier.path)).await? {
                 // It goes with its session, and is looked for in the next.
                 None => Ok(None),
                 Some(names) => {
@@ -215,12 +212,10 @@ async fn take_part(
         if !declares {
             let (found, declared) = match armed.take() {
                 Some(armed) => armed,
-                None => {
-                    match place.ask(call, VERB, |server_session| server_session.watch_exists(&ready)).await? {
-                        None => return Ok(MemberEnd::Gone),
-                        Some(armed) => armed.map_err(|error| refusal(error, VERB, &barrier.path))?,
-                    }
-                }
+                None => match place.ask(call, VERB, |server| server.watch_exists(&ready)).await? {
+                    None => return Ok(MemberEnd::Gone),
+                    Some(armed) => armed.map_err(|error| refusal(error, VERB, &barrier.path))?,
+                },
             };
             if found.is_none() {
                 match wait_until_declared(barrier, place, declared, &mut said, call).await? {
@@ -229,7 +224,7 @@ async fn take_part(
                 }
             }
         }
-        match place.ask(call, VERB, |server_session| server_session.watch_data(&ready)).await? {
+        match place.ask(call, VERB, |server| server.watch_data(&ready)).await? {
             None => return Ok(MemberEnd::Gone),
             Some(Ok((data, stat, over))) => {
                 let round = Round::of(&data, &stat);
@@ -283,7 +278,7 @@ async fn read_own_node(
     call: &mut Call,
 ) -> Result<Option<Stat>> {
     let path = place.path();
-    match place.ask(call, VERB, |server_session| server_session.exists(&path)).await? {
+    match place.ask(call, VERB, |server| server.exists(&path)).await? {
         None => Ok(None),
         Some(found) => found.map_err(|error| refusal(error, VERB, &barrier.path)),
     }
@@ -322,8 +317,7 @@ async fn wait_until_declared(
             }
         }
         if gone.is_none() {
-            let watched =
-                place.ask(call, VERB, |server_session| watch_own_node(server_session, &place.path())).await?;
+            let watched = place.ask(call, VERB, |server| watch_own_node(server, &place.path())).await?;
             let Some(watched) = watched else { return Ok(None) };
             gone = watched.map_err(|error| refusal(error, VERB, &barrier.path))?;
             if gone.is_none() {
@@ -381,8 +375,7 @@ async fn declare(barrier: &BarrierHandle, place: &MemberPlace, call: &mut Call) 
             Err(WireError::Part { error, .. }) if *error == WireError::NodeExists => return Ok(true),
             // One of them has gone.
             Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {}
-            Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
-            Err(error) => return Err(refusal(error, VERB, &ready)),
+            Err(error) => call.retry_or_refuse(error, VERB, &ready).await?,
         }
     }
 }

@@ -19,11 +19,11 @@ pub(super) async fn delete_given_up(barrier: &BarrierHandle, call: &mut Call) ->
     if guids.is_empty() {
         return Ok(());
     }
-    let names = call.ask(ENTER, |server_session| place::settled(server_session, &barrier.path)).await;
+    let names = call.ask(ENTER, |server| place::settled(server, &barrier.path)).await;
     let names = names.map_err(|failure| failure.about(ENTER, &barrier.path))?;
     for name in names.iter().filter(|name| guids.iter().any(|guid| name.starts_with(guid))) {
         let node = path::join(&barrier.path, name);
-        match call.ask(ENTER, |server_session| server_session.delete(&node, None)).await {
+        match call.ask(ENTER, |server| server.delete(&node, None)).await {
             Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
             Err(failure) => return Err(failure.about(ENTER, &node)),
         }

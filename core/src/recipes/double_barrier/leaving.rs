@@ -139,8 +139,8 @@ async fn until_all_gone(
     call: &mut Call,
     verb: &'static str,
 ) -> Result<bool> {
-    let watched = ask(own, call, verb, &nodes[0], |server_session| {
-        try_join_all(nodes.iter().map(|node| server_session.watch_exists(node)).collect::<Vec<_>>())
+    let watched = ask(own, call, verb, &nodes[0], |server| {
+        try_join_all(nodes.iter().map(|node| server.watch_exists(node)).collect::<Vec<_>>())
     });
     let mut have_gone = true;
     for (found, watch) in watched.await? {
@@ -172,15 +172,14 @@ pub(super) async fn end_round(
     loop {
         if own.is_none() && ready_tells && std::mem::take(&mut is_first) {
             // As a rule that is all there is to ask.
-            let found = ask(None, call, verb, &ready, |server_session| server_session.exists(&ready)).await?;
+            let found = ask(None, call, verb, &ready, |server| server.exists(&ready)).await?;
             if !round.is_on(found.as_ref()) {
                 return Ok(());
             }
         }
         // With the version of the path: `ready` is taken back only if nobody has entered since.
-        let asked = ask(own.as_ref(), call, verb, &barrier.path, |server_session| {
-            let (names, ready) =
-                (server_session.children_and_stat(&barrier.path), server_session.exists(&ready));
+        let asked = ask(own.as_ref(), call, verb, &barrier.path, |server| {
+            let (names, ready) = (server.children_and_stat(&barrier.path), server.exists(&ready));
             async move { Ok((names.await, ready.await?)) }
         });
         let (names, found) = asked.await?;

@@ -162,7 +162,7 @@ impl BarrierInner {
     ) -> Later<AwaitedContenders> {
         let inner = self.clone();
         Box::pin(async move {
-            let names = call.ask(verb, |server_session| server_session.children(&inner.barrier.path)).await;
+            let names = call.ask(verb, |server| server.children(&inner.barrier.path)).await;
             let count = |names: Vec<String>| match &round {
                 Some(round) => layout::members(&names).filter(|member| round.includes(member)).count(),
                 None => inner.barrier.parties.saturating_sub(layout::members(&names).count()),

@@ -8,7 +8,7 @@ use crate::error::{Error, LostReason, Result};
 use crate::mutex::{lock, unpoisoned};
 use crate::path;
 use crate::runtime;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::clock::Later;
 use crate::session::random;
 use crate::session::server_session::ServerSession;
@@ -154,8 +154,7 @@ impl MemberPlace {
                     self.gone();
                     return Ok(());
                 }
-                Err(error) if error.is_unanswered() => call.retry_after_loss(what).await?,
-                Err(error) => return Err(refusal(error, what, &node)),
+                Err(error) => call.retry_or_refuse(error, what, &node).await?,
             }
             is_first = false;
         }

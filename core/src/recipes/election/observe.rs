@@ -67,8 +67,8 @@ pub(super) async fn leader(call: &mut Call, path: &str, kind: Kind) -> Result<Op
         let node = path::join(path, &first);
         // In one flight.
         let answer = call
-            .ask(VERB, |server_session| {
-                let (candidate, record) = (server_session.get_data(&node), server_session.get_data(path));
+            .ask(VERB, |server| {
+                let (candidate, record) = (server.get_data(&node), server.get_data(path));
                 async move { Ok((candidate.await?, record.await?)) }
             })
             .await;
@@ -99,13 +99,13 @@ enum Behind {
 /// The name of the candidate that is first in order, as it is now.
 async fn first(call: &mut Call, path: &str, kind: Kind, behind: Behind) -> Result<Option<String>> {
     let answer = call
-        .ask(VERB, |server_session| {
+        .ask(VERB, |server| {
             // They leave now, in this order.
             let ahead = match behind {
-                Behind::Sync => server_session.sync(path),
-                Behind::Quorum => server_session.settle(path),
+                Behind::Sync => server.sync(path),
+                Behind::Quorum => server.settle(path),
             };
-            let listed = server_session.children(path);
+            let listed = server.children(path);
             async move {
                 ahead.await?;
                 listed.await

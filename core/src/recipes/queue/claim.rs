@@ -227,8 +227,7 @@ impl PendingClaim {
                     return Ok(is_ours.then_some(stat.czxid));
                 }
                 Err(WireError::NoNode) => return Ok(None),
-                Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
-                Err(error) => return Err(refusal(error, VERB, &self.node)),
+                Err(error) => call.retry_or_refuse(error, VERB, &self.node).await?,
             }
         }
     }

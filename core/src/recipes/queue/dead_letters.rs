@@ -170,11 +170,10 @@ impl Store {
             let (data, stat) = match call.receive(verb, server_session.get_data(&node)).await? {
                 Ok(read) => read,
                 Err(WireError::NoNode) => return Ok(false),
-                Err(error) if error.is_unanswered() => {
-                    call.retry_after_loss(verb).await?;
+                Err(error) => {
+                    call.retry_or_refuse(error, verb, &node).await?;
                     continue;
                 }
-                Err(error) => return Err(refusal(error, verb, &node)),
             };
             let (end, mode) = (dead.again(name, layout), CreateMode::PersistentSequential);
             let item =

@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::{Naming, QueueLayout};
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::clock::Moment;
 use crate::session::wire::{CreateMode, Write};
 
@@ -469,9 +469,9 @@ pub(super) async fn make_items(
     items: &str,
 ) -> Result<()> {
     if path::parent(items) != "/" {
-        make_parent(session, call, verb, path::parent(items), session.parents()).await?;
+        make_parent(call, verb, path::parent(items), session.parents()).await?;
     }
-    make_parent(session, call, verb, items, CreateMode::Persistent).await
+    make_parent(call, verb, items, CreateMode::Persistent).await
 }
 
 /// Makes the parent of the claims, which peers may count on where they claim, too.
@@ -482,22 +482,13 @@ pub(super) async fn make_claims(
     layout: &NodeLayout,
 ) -> Result<()> {
     let mode = if layout.has_claims_of_peers { session.parents() } else { CreateMode::Container };
-    make_parent(session, call, verb, &layout.claims, mode).await
+    make_parent(call, verb, &layout.claims, mode).await
 }
 
 /// Asks once; the caller tries again what it was for.
-pub(super) async fn make_parent(
-    session: &Arc<Session>,
-    call: &mut Call,
-    verb: &str,
-    path: &str,
-    mode: CreateMode,
-) -> Result<()> {
+pub(super) async fn make_parent(call: &mut Call, verb: &str, path: &str, mode: CreateMode) -> Result<()> {
     let server_session = call.server_session(verb).await?;
-    match call.receive(verb, session.ensure(&server_session, path, mode)).await? {
-        Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
-        made => made.map_err(|error| refusal(error, verb, path)),
-    }
+    call.make_path(verb, &server_session, path, mode).await.map(drop)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use super::layout::{FreeItem, ItemName, ItemPause, NodeLayout, Order};
 use crate::error::Result;
 use crate::mutex::lock;
 use crate::path;
-use crate::process::Process;
+use crate::process::UnlessForked;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Moment;
@@ -79,7 +79,6 @@ pub(super) struct ItemListing {
     items: Mutex<KnownItems>,
     /// Something came back.
     pub(super) back: Notify,
-    process: Process,
 }
 
 /// A pause that is known.
@@ -194,7 +193,7 @@ impl KnownItems {
 impl ItemListing {
     pub(super) fn new(layout: Arc<NodeLayout>) -> Arc<ItemListing> {
         let (items, back) = (Mutex::default(), Notify::new());
-        Arc::new(ItemListing { layout, items, back, process: Process::present() })
+        Arc::new(ItemListing { layout, items, back })
     }
 
     fn items(&self) -> MutexGuard<'_, KnownItems> {
@@ -229,7 +228,14 @@ impl ItemListing {
         let pause = items.pauses.get(&name.text).and_then(|pause| pause.node.clone());
         drop(items);
         let is_over = Arc::default();
-        Some(HandedOutItem { listing: self.clone(), name, pause, read, is_lost: false, is_over })
+        Some(HandedOutItem {
+            listing: self.clone(),
+            name,
+            pause,
+            read: UnlessForked::new(read),
+            is_lost: false,
+            is_over,
+        })
     }
 
     /// What a list has shown: everything but what is handed out already.
@@ -335,7 +341,7 @@ pub(super) struct HandedOutItem {
     pub(super) name: ItemName,
     /// The node of a pause that is over.
     pub(super) pause: Option<String>,
-    read: Option<ReadAhead>,
+    read: UnlessForked<Option<ReadAhead>>,
     /// Whether somebody else has or had it.
     is_lost: bool,
     /// Whether we have removed it.
@@ -396,9 +402,8 @@ impl HandedOutItem {
 
 impl Drop for HandedOutItem {
     fn drop(&mut self) {
-        if !self.listing.process.is_present() {
-            // A forked child: the lock may be held by a thread that stayed with the parent.
-            std::mem::forget(self.read.take());
+        // In a forked child the lock may be held by a thread that stayed with the parent.
+        if !self.read.process().is_present() {
             return;
         }
         let mut items = self.listing.items();
@@ -442,7 +447,14 @@ mod tests {
         items.handed_out.insert(name.text.clone(), false);
         drop(items);
         let (name, is_over) = (name.clone(), Arc::default());
-        HandedOutItem { listing: listing.clone(), name, pause: None, read: None, is_lost: false, is_over }
+        HandedOutItem {
+            listing: listing.clone(),
+            name,
+            pause: None,
+            read: UnlessForked::default(),
+            is_lost: false,
+            is_over,
+        }
     }
 
     #[test]

@@ -604,17 +604,14 @@ async fn now<T>(
 
 /// All items, in order.
 async fn list(layout: &NodeLayout, call: &mut Call, verb: &str) -> Result<Vec<ItemName>> {
-    let names =
-        now(call, verb, &layout.items, |server_session| server_session.children(&layout.items)).await?;
+    let names = now(call, verb, &layout.items, |server| server.children(&layout.items)).await?;
     Ok(layout.sort(&names.unwrap_or_default()))
 }
 
 /// How many there are, without listing them.
 async fn len(layout: &NodeLayout, session: &Arc<Session>) -> Result<usize> {
     let mut call = session.call(None);
-    let stat = now(&mut call, "len", &layout.items, |server_session| server_session.exists(&layout.items))
-        .await?
-        .flatten();
+    let stat = now(&mut call, "len", &layout.items, |server| server.exists(&layout.items)).await?.flatten();
     Ok(stat.and_then(|stat| usize::try_from(stat.num_children).ok()).unwrap_or(0))
 }
 
@@ -680,7 +677,7 @@ async fn peek(store: &Store, session: &Arc<Session>) -> Result<Option<Vec<u8>>> 
             continue;
         }
         let node = path::join(&layout.items, &name.text);
-        match call.ask(verb, |server_session| server_session.get_data(&node)).await {
+        match call.ask(verb, |server| server.get_data(&node)).await {
             Ok((bytes, _)) => match layout.decode(&bytes) {
                 Ok((data, _)) => return Ok(Some(data)),
                 Err(_) => session.skip(&node, Flaw::Encoding),

@@ -143,7 +143,7 @@ impl QueueRoom {
         }
         let wanted = wanted.min(self.unlooked);
         let Some(bound) = self.bound else { return Ok(Admission::Some { many: wanted, guard: None }) };
-        let (version, there) = count(&self.items, &self.puts, session, call).await?;
+        let (version, there) = count(&self.items, &self.puts, call).await?;
         let many = wanted.min(bound.saturating_sub(there));
         if many == 0 {
             return Ok(Admission::Full);
@@ -196,7 +196,7 @@ impl QueueRoom {
         first: &VecDeque<Write>,
     ) -> Result<Option<usize>> {
         let stat = loop {
-            let stat = match call.ask(VERB, |server_session| server_session.exists(&self.items)).await {
+            let stat = match call.ask(VERB, |server| server.exists(&self.items)).await {
                 Ok(stat) => stat,
                 Err(failure) => return Err(failure.about(VERB, &self.items)),
             };
@@ -235,10 +235,8 @@ impl QueueRoom {
 
 /// TooLarge unless so many items go into the queue, as it is now, without waiting. Names are as long as that of `first`.
 pub(super) async fn check(items: &str, call: &mut Call, wanted: usize, first: &str) -> Result<()> {
-    let stat = call
-        .ask(VERB, |server_session| server_session.exists(items))
-        .await
-        .map_err(|failure| failure.about(VERB, items))?;
+    let stat =
+        call.ask(VERB, |server| server.exists(items)).await.map_err(|failure| failure.about(VERB, items))?;
     let there = stat.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0));
     let left = most_listed(path::name(first).len()).saturating_sub(there);
     if wanted > left { Err(too_many(wanted, left)) } else { Ok(()) }
@@ -325,7 +323,7 @@ pub(super) fn used_up() -> Error {
 }
 
 /// The version of the node that every put sets, and how many items there are no earlier than it had that version.
-async fn count(items: &str, puts: &str, session: &Arc<Session>, call: &mut Call) -> Result<(i32, usize)> {
+async fn count(items: &str, puts: &str, call: &mut Call) -> Result<(i32, usize)> {
     loop {
         let server_session = call.server_session(VERB).await?;
         let link = server_session.link();
@@ -340,11 +338,10 @@ async fn count(items: &str, puts: &str, session: &Arc<Session>, call: &mut Call)
             }
             (Ok(None), Ok(_)) => {
                 let beside = path::parent(puts);
-                make_parent(session, call, VERB, beside, CreateMode::Container).await?;
+                make_parent(call, VERB, beside, CreateMode::Container).await?;
                 match call.receive(VERB, server_session.create(puts, b"", CreateMode::Persistent)).await? {
                     Ok(_) | Err(WireError::NodeExists | WireError::NoNode) => {}
-                    Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
-                    Err(error) => return Err(refusal(error, VERB, puts)),
+                    Err(error) => call.retry_or_refuse(error, VERB, puts).await?,
                 }
             }
             (Err(error), _) | (_, Err(error)) if !error.is_unanswered() => {

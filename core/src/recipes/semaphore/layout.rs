@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::random;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, WireError, Write};
@@ -167,22 +167,14 @@ impl SemaphoreLayout {
             Err(WireError::NoNode) => {
                 // Comes back to write the size.
                 let parent = path::parent(&self.size);
-                return answered(
-                    call,
-                    verb,
-                    parent,
-                    session.ensure(server_session, parent, session.parents()),
-                )
-                .await;
+                return call.make_path(verb, server_session, parent, session.parents()).await.map(drop);
             }
-            Err(error) if error.is_unanswered() => return call.retry_after_loss(verb).await,
-            Err(error) => return Err(refusal(error, verb, &self.size)),
+            Err(error) => return call.retry_or_refuse(error, verb, &self.size).await,
         }
         if self.permits == self.size {
             return Ok(());
         }
-        answered(call, verb, &self.permits, session.ensure(server_session, &self.permits, session.parents()))
-            .await
+        call.make_path(verb, server_session, &self.permits, session.parents()).await.map(drop)
     }
 }
 
@@ -199,8 +191,7 @@ pub(super) async fn answered<T>(
     answer: impl Future<Output = Result<T, WireError>>,
 ) -> Result<()> {
     match call.receive(verb, answer).await? {
-        Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
-        Err(error) => Err(refusal(error, verb, path)),
+        Err(error) => call.retry_or_refuse(error, verb, path).await,
         Ok(_) => Ok(()),
     }
 }

@@ -25,7 +25,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, Failure, refusal};
+use crate::session::call::{Call, Failure};
 use crate::session::clock::Later;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Event, Link, Watch, WireError};
@@ -121,8 +121,7 @@ impl Semaphore {
         // Until the answer is there, those who wait on this handle may see either.
         known.propose(permits);
         loop {
-            match call.ask(verb, |server_session| server_session.set_data(size, data.as_bytes(), None)).await
-            {
+            match call.ask(verb, |server| server.set_data(size, data.as_bytes(), None)).await {
                 Ok(_) => break,
                 Err(Failure::Refused(WireError::NoNode)) => {
                     let server_session = call.server_session(verb).await?;
@@ -191,12 +190,11 @@ impl Permits {
         let (mut queue, mut permit_nodes) = self.look(call).await?;
         // Curator adds its permit before it knows whether there is room: that one is not held, its owner still queues.
         for looks in 1..=LOOKS {
-            let size =
-                match call.ask("contenders", |server_session| server_session.get_data(layout.size())).await {
-                    Ok((size, _)) => layout::parse(&size).unwrap_or(self.size.get()),
-                    Err(Failure::Refused(WireError::NoNode)) => self.size.get(),
-                    Err(failure) => return Err(failure.about("contenders", &self.path)),
-                };
+            let size = match call.ask("contenders", |server| server.get_data(layout.size())).await {
+                Ok((size, _)) => layout::parse(&size).unwrap_or(self.size.get()),
+                Err(Failure::Refused(WireError::NoNode)) => self.size.get(),
+                Err(failure) => return Err(failure.about("contenders", &self.path)),
+            };
             if permit_nodes.len() <= size
                 || drop_surplus(&mut permit_nodes, &queue, Some(size))
                 || looks == LOOKS
@@ -296,14 +294,12 @@ impl Taking {
     async fn queue_up(&self, queue: &TurnRequest<'_>, call: &mut Call) -> Result<Grant> {
         match turn::take(queue, call).await {
             Err(error) if call.is_single_attempt() && error.kind() == ErrorKind::Timeout => {
-                let permit_nodes = match call
-                    .ask(VERB, |server_session| server_session.children(&self.permits.layout.permits))
-                    .await
-                {
-                    Ok(names) => names.len(),
-                    Err(Failure::Refused(WireError::NoNode)) => 0,
-                    Err(failure) => return Err(failure.about(VERB, queue.path)),
-                };
+                let permit_nodes =
+                    match call.ask(VERB, |server| server.children(&self.permits.layout.permits)).await {
+                        Ok(names) => names.len(),
+                        Err(Failure::Refused(WireError::NoNode)) => 0,
+                        Err(failure) => return Err(failure.about(VERB, queue.path)),
+                    };
                 match permit_nodes + self.n <= self.permits.size.get() {
                     true => turn::take(queue, &mut call.within(PASSING)).await,
                     false => Err(error),
@@ -413,8 +409,7 @@ impl Taking {
             call.receive(VERB, server_session.set_data(size, data.as_bytes(), Some(version))).await?;
         match written {
             Ok(_) | Err(WireError::BadVersion | WireError::NoNode) => Ok(()),
-            Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await,
-            Err(error) => Err(refusal(error, VERB, size)),
+            Err(error) => call.retry_or_refuse(error, VERB, size).await,
         }
     }
 }

@@ -146,8 +146,7 @@ impl Pending {
                     return Ok(Some(found));
                 }
                 Err(WireError::NoNode) => return Ok(Some(Vec::new())),
-                Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await?,
-                Err(error) => return Err(refusal(error, verb, &self.path)),
+                Err(error) => call.retry_or_refuse(error, verb, &self.path).await?,
             }
         }
     }

@@ -223,9 +223,8 @@ impl BeginAttempt {
         let (layout, parents) = (&self.commits.layout, self.session.parents());
         let inboxes = self.header.sites.iter().map(|site| layout.inbox(site));
         for folder in std::iter::once(layout.transactions()).chain(inboxes) {
-            match call.receive(BEGIN, self.session.ensure(server_session, &folder, parents)).await? {
-                Err(error) if error.is_unanswered() => return call.retry_after_loss(BEGIN).await,
-                made => made.map_err(|error| refusal(error, BEGIN, &folder))?,
+            if !call.make_path(BEGIN, server_session, &folder, parents).await? {
+                break;
             }
         }
         Ok(())
@@ -270,7 +269,7 @@ fn describe_doubt(error: Error, id: &str) -> Error {
 /// Whether the node of the transaction stands.
 async fn is_begun(layout: &TransactionLayout, call: &mut Call, key: &Key) -> Result<bool> {
     let node = layout.transaction(&key.id);
-    let asked = call.ask(BEGIN, |server_session| if_there(server_session.get_data(&node))).await;
+    let asked = call.ask(BEGIN, |server| if_there(server.get_data(&node))).await;
     let found = asked.map_err(|failure| failure.about(BEGIN, &node))?;
     Ok(found.is_some_and(|(data, _)| Header::parse(&data).is_some_and(|found| found.nonce == key.nonce)))
 }
@@ -284,7 +283,7 @@ async fn find_begun(
 ) -> Result<BegunBefore> {
     let node = &asked.depends_on;
     // What is read behind it is not older: the server has answered it in turn.
-    match call.ask(BEGIN, |server_session| server_session.delete(node, None)).await {
+    match call.ask(BEGIN, |server| server.delete(node, None)).await {
         Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
         Err(failure) => return Err(failure.about(BEGIN, node)),
     }
@@ -292,7 +291,7 @@ async fn find_begun(
         return Ok(BegunBefore::Standing);
     }
     let noted = layout.noted(key);
-    let asked = call.ask(BEGIN, |server_session| if_there(server_session.get_data(&noted))).await;
+    let asked = call.ask(BEGIN, |server| if_there(server.get_data(&noted))).await;
     let outcome = asked.map_err(|failure| failure.about(BEGIN, &noted))?;
     Ok(outcome.map_or(BegunBefore::Nothing, |(data, _)| BegunBefore::Over(Decision::parse(&data).outcome)))
 }

@@ -157,7 +157,7 @@ impl Coordinated {
         let deleted = match first.await {
             Err(error) if error.is_unanswered() => {
                 call.retry_after_loss(OUTCOME).await?;
-                call.ask(OUTCOME, |server_session| server_session.delete(mark, Some(self.mark))).await
+                call.ask(OUTCOME, |server| server.delete(mark, Some(self.mark))).await
             }
             answer => answer.map_err(Failure::Refused),
         };
@@ -183,16 +183,10 @@ impl Coordinated {
         let delete = Write::Delete { path: mark.to_owned(), version: Some(self.mark) };
         let writes = [delete, leave_outcome(layout, &self.transaction.key, outcome)];
         let deleted = loop {
-            match call.ask(OUTCOME, |server_session| server_session.multi(&writes)).await {
+            match call.ask(OUTCOME, |server| server.multi(&writes)).await {
                 Err(Failure::Refused(WireError::Part { index: 1, error })) if *error == WireError::NoNode => {
                     let server_session = call.server_session(OUTCOME).await?;
-                    match call
-                        .receive(OUTCOME, session.ensure(&server_session, &folder, session.parents()))
-                        .await?
-                    {
-                        Err(error) if error.is_unanswered() => call.retry_after_loss(OUTCOME).await?,
-                        made => made.map_err(|error| refusal(error, OUTCOME, &folder))?,
-                    }
+                    call.make_path(OUTCOME, &server_session, &folder, session.parents()).await?;
                 }
                 // Not ours to write, which must not keep the transaction for ever.
                 Err(Failure::Refused(WireError::Part { index: 1, error })) => {
@@ -202,9 +196,7 @@ impl Coordinated {
                         ?error,
                         "whoever began this transaction cannot learn its outcome"
                     );
-                    break call
-                        .ask(OUTCOME, |server_session| server_session.delete(mark, Some(self.mark)))
-                        .await;
+                    break call.ask(OUTCOME, |server| server.delete(mark, Some(self.mark))).await;
                 }
                 Err(Failure::Refused(WireError::Part { error, .. })) => break Err(Failure::Refused(*error)),
                 deleted => break deleted.map(drop),
@@ -330,14 +322,14 @@ async fn take_over(
     let layout = &commits.layout;
     let node = layout.transaction(id);
     loop {
-        let asked = call.ask(RECOVER, |server_session| if_there(server_session.get_data(&node))).await;
+        let asked = call.ask(RECOVER, |server| if_there(server.get_data(&node))).await;
         let Some((data, stat)) = asked.map_err(|failure| failure.about(RECOVER, &node))? else {
             return Ok(None);
         };
         let Some(header) = Header::parse(&data) else { return Ok(None) };
         let key = header.key(id);
         let mark = layout.coordinator(&key);
-        let asked = call.ask(RECOVER, |server_session| if_there(server_session.get_data(&mark))).await;
+        let asked = call.ask(RECOVER, |server| if_there(server.get_data(&mark))).await;
         let Some((owner, seen)) = asked.map_err(|failure| failure.about(RECOVER, &mark))? else {
             // Everybody may have been done when the last of them died.
             return match collect(layout, call, &key, &header.sites).await {

@@ -76,7 +76,7 @@ impl Site {
             let collected = match over.first() {
                 Some(key) => {
                     let node = commits.layout.transaction(&key.id);
-                    let asked = call.ask(NEXT, |server_session| server_session.watch_exists(&node)).await;
+                    let asked = call.ask(NEXT, |server| server.watch_exists(&node)).await;
                     match asked.map_err(|failure| failure.about(NEXT, &node))? {
                         (Some(_), watch) => Some(watch),
                         (None, _) => continue,
@@ -120,10 +120,10 @@ impl Site {
     async fn watch_inbox(&self, layout: &TransactionLayout, call: &mut Call) -> Result<(Vec<String>, Watch)> {
         let inbox = layout.inbox(&self.name);
         loop {
-            match call.ask(NEXT, |server_session| server_session.watch_children(&inbox)).await {
+            match call.ask(NEXT, |server| server.watch_children(&inbox)).await {
                 Ok((entries, _, watch)) => return Ok((entries, watch)),
                 Err(Failure::Refused(WireError::NoNode)) => {
-                    let asked = call.ask(NEXT, |server_session| server_session.watch_exists(&inbox)).await;
+                    let asked = call.ask(NEXT, |server| server.watch_exists(&inbox)).await;
                     if let (None, watch) = asked.map_err(|failure| failure.about(NEXT, &inbox))? {
                         return Ok((Vec::new(), watch));
                     }
@@ -165,14 +165,13 @@ impl Site {
         call: &mut Call,
         keys: &[Key],
     ) -> Result<Vec<InboxEntry>> {
-        let asked = call.ask(NEXT, |server_session| {
+        let asked = call.ask(NEXT, |server| {
             // Behind a `sync`: of what a server has not heard yet, nobody has been done with.
-            let sync = server_session.catch_up(&layout.root);
+            let sync = server.catch_up(&layout.root);
             let flights = keys.iter().map(|key| {
                 let (whole, vote) = (layout.transaction(&key.id), layout.vote(key, &self.name));
-                let (whole, vote) =
-                    (node(server_session.get_data(&whole)), node(server_session.get_data(&vote)));
-                let open = is_there(server_session.exists(&layout.open(key)));
+                let (whole, vote) = (node(server.get_data(&whole)), node(server.get_data(&vote)));
+                let open = is_there(server.exists(&layout.open(key)));
                 let all: Flight<_> = Box::pin(async move { Ok((whole.await?, vote.await?, open.await?)) });
                 all
             });

@@ -55,8 +55,8 @@ pub(super) fn is_there(flight: Flight<Option<Stat>>) -> Flight<bool> {
 pub(super) async fn each(call: &mut Call, verb: &str, nodes: &[String]) -> Result<Vec<ReadNode>> {
     let mut all = Vec::with_capacity(nodes.len());
     for some in nodes.chunks(AT_ONCE) {
-        let asked = call.ask(verb, |server_session| {
-            let flights: Vec<_> = some.iter().map(|path| node(server_session.get_data(path))).collect();
+        let asked = call.ask(verb, |server| {
+            let flights: Vec<_> = some.iter().map(|path| node(server.get_data(path))).collect();
             all_of(flights)
         });
         all.extend(asked.await.map_err(|failure| failure.about(verb, &some[0]))?);
@@ -85,8 +85,8 @@ pub(super) fn if_there<T: Send + 'static>(flight: Flight<T>) -> Flight<Option<T>
 
 /// The children behind a `sync`: one that has just come must not be taken for dead because this server lags.
 pub(super) async fn names(call: &mut Call, path: &str) -> Result<Vec<String>> {
-    let listed = call.ask(LIST, |server_session| {
-        let (sync, list) = (server_session.sync(path), server_session.children(path));
+    let listed = call.ask(LIST, |server| {
+        let (sync, list) = (server.sync(path), server.children(path));
         async move {
             sync.await?;
             list.await

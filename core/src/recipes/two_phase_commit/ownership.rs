@@ -308,7 +308,7 @@ pub(super) async fn sweep_outcomes(
         if let ReadNode::Told(_, stat) = found
             && has_stood(stat.ctime, servers, ours)
         {
-            match call.ask(OUTCOME, |server_session| server_session.delete(node, Some(0))).await {
+            match call.ask(OUTCOME, |server| server.delete(node, Some(0))).await {
                 Ok(()) | Err(Failure::Refused(WireError::NoNode | WireError::NoAuth)) => {}
                 Err(failure) => return Err(failure.about(OUTCOME, node)),
             }

@@ -45,7 +45,7 @@ impl Site {
         let registration =
             Registration::declare(session, JOIN, node.clone(), identity, session.parents()).await?;
         // It was created just now. So it is known for how long what we are asked has been going on.
-        let asked = session.call(None).ask(JOIN, |server_session| server_session.exists(&node)).await;
+        let asked = session.call(None).ask(JOIN, |server| server.exists(&node)).await;
         if let Some(stat) = asked.map_err(|failure| failure.about(JOIN, &node))? {
             commits.servers_time.shows(stat.ctime, session.now());
         }
@@ -181,7 +181,7 @@ impl Proposal {
             let why = Decision::abort(format!("{site}: {}", decision.reason));
             writes.push(create(layout.decision(key), why.encode()));
         }
-        match call.ask(VOTE, |server_session| server_session.multi(&writes)).await {
+        match call.ask(VOTE, |server| server.multi(&writes)).await {
             Ok(_) => {
                 self.transaction.voted.get_or_init(|| wants);
                 if !is_commit {
@@ -204,10 +204,9 @@ impl Proposal {
         let (layout, key, transaction) = (&self.commits.layout, &self.transaction.key, &self.transaction);
         let (vote, decision) = (layout.vote(key, &self.site.name), layout.decision(key));
         let entry = layout.entry(&self.site.name, key);
-        let asked = call.ask(VOTE, |server_session| {
-            let (vote, decided) =
-                (if_there(server_session.get_data(&vote)), if_there(server_session.get_data(&decision)));
-            let entry = server_session.exists(&entry);
+        let asked = call.ask(VOTE, |server| {
+            let (vote, decided) = (if_there(server.get_data(&vote)), if_there(server.get_data(&decision)));
+            let entry = server.exists(&entry);
             async move { Ok((vote.await?, decided.await?, entry.await?)) }
         });
         let (voted, decided, entry) = asked.await.map_err(|failure| failure.about(VOTE, &vote))?;
@@ -264,7 +263,7 @@ impl Proposal {
     async fn outcome_of_what_is_gone(&self, call: &mut Call) -> Result<Outcome> {
         let (layout, known) = (&self.commits.layout, &self.transaction.known);
         let entry = layout.entry(&self.site.name, &self.transaction.key);
-        let asked = call.ask(VOTE, |server_session| server_session.exists(&entry)).await;
+        let asked = call.ask(VOTE, |server| server.exists(&entry)).await;
         match asked.map_err(|failure| failure.about(VOTE, &entry))? {
             Some(_) => Ok(*known.get_or_init(|| Outcome::Abort)),
             // Another look of this site may have found that out, and cleared it away.
@@ -288,16 +287,11 @@ impl Proposal {
         let (open, vote, entry) = (layout.open(key), layout.vote(key, site), layout.entry(site, key));
         let mut must_be_current = false;
         loop {
-            let asked = call.ask(ACKNOWLEDGE, |server_session| {
-                let sync =
-                    if must_be_current { server_session.sync(&node) } else { server_session.catch_up(&node) };
-                let (open, decided) =
-                    (server_session.exists(&open), if_there(server_session.get_data(&decision)));
-                let (vote, entry, whole) = (
-                    server_session.exists(&vote),
-                    server_session.exists(&entry),
-                    server_session.exists(&node),
-                );
+            let asked = call.ask(ACKNOWLEDGE, |server| {
+                let sync = if must_be_current { server.sync(&node) } else { server.catch_up(&node) };
+                let (open, decided) = (server.exists(&open), if_there(server.get_data(&decision)));
+                let (vote, entry, whole) =
+                    (server.exists(&vote), server.exists(&entry), server.exists(&node));
                 async move {
                     sync.await?;
                     Ok((open.await?, decided.await?, vote.await?, entry.await?, whole.await?))
@@ -337,7 +331,7 @@ impl Proposal {
             if is_last && outcome == Some(Outcome::Commit) {
                 writes.extend(removal(layout, key));
             }
-            match call.ask(ACKNOWLEDGE, |server_session| server_session.multi(&writes)).await {
+            match call.ask(ACKNOWLEDGE, |server| server.multi(&writes)).await {
                 Ok(_) => {
                     self.site.forget(key);
                     // Two may have been the last at the same time.

@@ -82,7 +82,7 @@ impl Present {
 }
 
 async fn data(call: &mut Call, path: &str) -> Result<Option<Vec<u8>>> {
-    let asked = call.ask(SHOW, |server_session| if_there(server_session.get_data(path))).await;
+    let asked = call.ask(SHOW, |server| if_there(server.get_data(path))).await;
     Ok(asked.map_err(|failure| failure.about(SHOW, path))?.map(|(data, _)| data))
 }
 
@@ -132,9 +132,9 @@ async fn read_status(
     present: &Present,
 ) -> Result<Vec<(i64, CommitStatus)>> {
     let paths: Vec<_> = ids.iter().map(|id| layout.transaction(id)).collect();
-    let asked = call.ask(SHOW, |server_session| {
+    let asked = call.ask(SHOW, |server| {
         let flights = paths.iter().map(|path| {
-            let (data, list) = (node(server_session.get_data(path)), listed(server_session.children(path)));
+            let (data, list) = (node(server.get_data(path)), listed(server.children(path)));
             let both: Flight<_> = Box::pin(async move { Ok((data.await?, list.await?)) });
             both
         });
@@ -191,12 +191,12 @@ fn listed(flight: Flight<Vec<String>>) -> Flight<ListedChildren> {
 }
 
 async fn rests(layout: &TransactionLayout, call: &mut Call, seen: &[ReadTransaction]) -> Result<Vec<Rest>> {
-    let asked = call.ask(SHOW, |server_session| {
+    let asked = call.ask(SHOW, |server| {
         let flights = seen.iter().map(|seen| {
             let key = seen.header.key(&seen.id);
-            let decided = node(server_session.get_data(&layout.decision(&key)));
-            let mark = node(server_session.get_data(&layout.coordinator(&key)));
-            let entry = |site: &String| is_there(server_session.exists(&layout.entry(site, &key)));
+            let decided = node(server.get_data(&layout.decision(&key)));
+            let mark = node(server.get_data(&layout.coordinator(&key)));
+            let entry = |site: &String| is_there(server.exists(&layout.entry(site, &key)));
             let entries: Vec<_> = seen.header.sites.iter().map(entry).collect();
             let rest: Flight<_> = Box::pin(async move {
                 let (decided, mark) = (decided.await?, mark.await?);

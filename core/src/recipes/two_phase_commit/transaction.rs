@@ -9,7 +9,7 @@ use super::layout::{CommitMode, Decision, Header, Key, Outcome, TransactionLayou
 use super::nodes::{all_of, create, if_there};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
-use crate::session::call::{Call, Failure, refusal};
+use crate::session::call::{Call, Failure};
 use crate::session::clock::Moment;
 use crate::session::wire::{LinkState, Stat, Watch, WireError, Write};
 
@@ -138,7 +138,7 @@ impl KnownTransaction {
                 let mut vote = None;
                 while collects_votes && vote.is_none() && votes < all {
                     let node = layout.vote(&self.key, &self.header.sites[votes]);
-                    let asked = call.ask(VERB, |server_session| server_session.watch_exists(&node)).await;
+                    let asked = call.ask(VERB, |server| server.watch_exists(&node)).await;
                     match asked.map_err(|failure| failure.about(VERB, &node))? {
                         (Some(_), _) => votes += 1,
                         (None, watch) => vote = Some(watch),
@@ -184,9 +184,9 @@ impl KnownTransaction {
 
     async fn read_state(&self, layout: &TransactionLayout, call: &mut Call) -> Result<TransactionState> {
         let (open, decision) = (layout.open(&self.key), layout.decision(&self.key));
-        let asked = call.ask(VERB, |server_session| {
+        let asked = call.ask(VERB, |server| {
             // In this order: the one takes the place of the other.
-            let (open, decided) = (server_session.exists(&open), server_session.watch_exists(&decision));
+            let (open, decided) = (server.exists(&open), server.watch_exists(&decision));
             async move { Ok((open.await?, decided.await?)) }
         });
         let (open, (decided, watch)) = asked.await.map_err(|failure| failure.about(VERB, &open))?;
@@ -208,12 +208,11 @@ impl KnownTransaction {
     ) -> Result<Option<TransactionState>> {
         let (open, decision, noted) =
             (layout.open(&self.key), layout.decision(&self.key), layout.noted(&self.key));
-        let asked = call.ask(VERB, |server_session| {
-            let sync = server_session.sync(&layout.root);
+        let asked = call.ask(VERB, |server| {
+            let sync = server.sync(&layout.root);
             // In this order: each is there when the one before is not.
-            let (open, decided) =
-                (server_session.exists(&open), if_there(server_session.get_data(&decision)));
-            let noted = if_there(server_session.get_data(&noted));
+            let (open, decided) = (server.exists(&open), if_there(server.get_data(&decision)));
+            let noted = if_there(server.get_data(&noted));
             async move {
                 sync.await?;
                 Ok((open.await?, decided.await?, noted.await?))
@@ -232,7 +231,7 @@ impl KnownTransaction {
     /// As far as can be told in one look.
     pub(super) async fn have_all_voted(&self, layout: &TransactionLayout, call: &mut Call) -> Result<bool> {
         let node = layout.transaction(&self.key.id);
-        let found = call.ask(VERB, |server_session| server_session.exists(&node)).await;
+        let found = call.ask(VERB, |server| server.exists(&node)).await;
         let children =
             found.map_err(|failure| failure.about(VERB, &node))?.map_or(0, |stat| stat.num_children);
         // Beside the votes there are `open` and the coordinator's mark.
@@ -300,8 +299,7 @@ pub(super) async fn write_decision(
             {
                 return Ok(None);
             }
-            Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
-            Err(error) => return Err(refusal(error, VERB, &node)),
+            Err(error) => call.retry_or_refuse(error, VERB, &node).await?,
         }
     }
 }
@@ -313,7 +311,7 @@ pub(super) async fn read_decision(
     key: &Key,
 ) -> Result<Option<Decision>> {
     let node = layout.decision(key);
-    let asked = call.ask(VERB, |server_session| if_there(server_session.get_data(&node))).await;
+    let asked = call.ask(VERB, |server| if_there(server.get_data(&node))).await;
     let found = asked.map_err(|failure| failure.about(VERB, &node))?;
     Ok(found.map(|(data, _)| Decision::parse(&data)))
 }
@@ -332,9 +330,8 @@ pub(super) async fn collect(
 ) -> Result<()> {
     let (node, decision) = (layout.transaction(&key.id), layout.decision(key));
     loop {
-        let asked = call.ask(VERB, |server_session| {
-            let (whole, decided) =
-                (server_session.exists(&node), if_there(server_session.get_data(&decision)));
+        let asked = call.ask(VERB, |server| {
+            let (whole, decided) = (server.exists(&node), if_there(server.get_data(&decision)));
             async move { Ok((whole.await?, decided.await?)) }
         });
         let (whole, decided) = asked.await.map_err(|failure| failure.about(VERB, &node))?;
@@ -349,7 +346,7 @@ pub(super) async fn collect(
             let spare = surplus(layout, call, key, sites).await?;
             writes.extend(spare.into_iter().map(|path| Write::Delete { path, version: None }));
         }
-        match call.ask(VERB, |server_session| server_session.multi(&writes)).await {
+        match call.ask(VERB, |server| server.multi(&writes)).await {
             // That site has come back meanwhile.
             Err(Failure::Refused(WireError::Part { index, .. })) if index >= own => {}
             // Somebody else has.
@@ -372,8 +369,7 @@ async fn surplus(
 ) -> Result<Vec<String>> {
     let paths = |site: &String| [layout.entry(site, key), layout.inbox(site), layout.site(site)];
     let paths: Vec<_> = sites.iter().flat_map(paths).collect();
-    let asked = call
-        .ask(VERB, |server_session| all_of(paths.iter().map(|path| server_session.exists(path)).collect()));
+    let asked = call.ask(VERB, |server| all_of(paths.iter().map(|path| server.exists(path)).collect()));
     let found = asked.await.map_err(|failure| failure.about(VERB, &layout.root))?;
     let is_surplus = |found: &[Option<Stat>]| match found {
         [Some(_), Some(inbox), None] => inbox.num_children > MOST_KEPT,
@@ -399,7 +395,7 @@ pub(super) async fn abort_unless_committed(
             return Ok(decided.outcome);
         }
         let noted = layout.noted(key);
-        let asked = call.ask("begin", |server_session| if_there(server_session.get_data(&noted))).await;
+        let asked = call.ask("begin", |server| if_there(server.get_data(&noted))).await;
         let outcome = asked.map_err(|failure| failure.about("begin", &noted))?;
         return Ok(outcome.map_or(Outcome::Abort, |(data, _)| Decision::parse(&data).outcome));
     };
@@ -408,7 +404,7 @@ pub(super) async fn abort_unless_committed(
         return Ok(Outcome::Commit);
     }
     // Where it was decided before, the mark is there.
-    match call.ask("begin", |server_session| server_session.delete(&mark, Some(0))).await {
+    match call.ask("begin", |server| server.delete(&mark, Some(0))).await {
         Ok(()) | Err(Failure::Refused(WireError::NoNode | WireError::BadVersion)) => {}
         Err(failure) => return Err(failure.about("begin", &mark)),
     }

@@ -22,7 +22,7 @@ use self::mark::Mark;
 use self::sweep::Swept;
 use super::call::{Call, refusal};
 use super::clock::Moment;
-use super::wire::{Applied, WireError, Write};
+use super::wire::{Applied, CreateMode, WireError, Write};
 use super::{Session, unless};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
@@ -215,7 +215,9 @@ impl Marks {
             }
             Err(WireError::Part { index: 0, error }) => match *error {
                 // A parent that is missing: this one is answered by the quorum, so none before it was applied.
-                WireError::NoNode if is_first => self.make_parent(&server_session, call, verb).await?,
+                WireError::NoNode if is_first => {
+                    call.make_path(verb, &server_session, &self.parent, CreateMode::Container).await?;
+                }
                 WireError::NodeExists | WireError::BadVersion if used.is_in_doubt() => {
                     used.done();
                     go_on(None);

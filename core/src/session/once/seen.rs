@@ -13,7 +13,7 @@ use super::{AppliedOnce, Marks, Used, beyond, in_doubt};
 use crate::error::Result;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::server_session::{ConnectionId, ServerSession};
+use crate::session::server_session::ConnectionId;
 use crate::session::wire::{CreateMode, WireError, Write};
 
 impl Marks {
@@ -69,7 +69,9 @@ impl Marks {
                     return Ok(is_applied.then_some(AppliedOnce::Applied));
                 }
                 Err(WireError::Part { index: 0, error }) => match *error {
-                    WireError::NoNode if is_first => self.make_parent(&server_session, call, verb).await?,
+                    WireError::NoNode if is_first => {
+                        call.make_path(verb, &server_session, &self.parent, CreateMode::Container).await?;
+                    }
                     // Somebody has touched it. Nothing is in doubt, so another one will do.
                     WireError::NodeExists | WireError::BadVersion | WireError::NoNode => {
                         used.replace(&self.parent);
@@ -108,7 +110,7 @@ impl Marks {
                 }
                 Err(WireError::Part { index: 0, error }) => match *error {
                     WireError::NoNode if used.mark().made == 0 => {
-                        self.make_parent(&server_session, call, verb).await?;
+                        call.make_path(verb, &server_session, &self.parent, CreateMode::Container).await?;
                         continue;
                     }
                     // By the transaction, or by what took its place.
@@ -131,20 +133,6 @@ impl Marks {
                 Err(error) => return Err(refusal(error, verb, &self.parent)),
             }
             call.retry_after_loss(verb).await?;
-        }
-    }
-
-    pub(super) async fn make_parent(
-        &self,
-        server_session: &Arc<ServerSession>,
-        call: &mut Call,
-        verb: &str,
-    ) -> Result<()> {
-        let session = call.session().clone();
-        let made = session.ensure(server_session, &self.parent, CreateMode::Container);
-        match call.receive(verb, made).await? {
-            Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await,
-            made => made.map_err(|error| refusal(error, verb, &self.parent)),
         }
     }
 }

@@ -22,10 +22,11 @@ use super::wire::frame::fits;
 use super::wire::{CreateMode, WireError};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
+use crate::process::UnlessForked;
 
 /// The node is kept as long as this exists; dropping it undoes it in the background.
 pub(crate) struct Registration {
-    task: Arc<Task>,
+    task: UnlessForked<Arc<Task>>,
     is_left: bool,
 }
 
@@ -100,7 +101,7 @@ impl Registration {
             // Being undone: then it is free.
             before.until(verb, |stands| stands.has_ended).await?;
         };
-        let registration = Registration { task: task.clone(), is_left: false };
+        let registration = Registration { task: UnlessForked::new(task.clone()), is_left: false };
         session.clock().spawn(Box::pin(task.run()));
         registration.fulfilled(verb, 0).await?;
         Ok(registration)
@@ -110,7 +111,7 @@ impl Registration {
     pub(crate) fn find(session: &Arc<Session>, path: &str) -> Option<Registration> {
         let task = lock(&session.extensions.of::<Registrations>().0).get(path).and_then(Weak::upgrade)?;
         let is_wanted = task.wish.borrow().is_wanted;
-        is_wanted.then(|| Registration { task, is_left: true })
+        is_wanted.then(|| Registration { task: UnlessForked::new(task), is_left: true })
     }
 
     /// From now on it is kept for as long as the client lives, unless it is undone: dropping this does not end it.
@@ -164,12 +165,8 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        if !self.task.session.process().is_present() {
-            // A forked child: the node is the parent's, and so are the locks of what must not be dropped here.
-            std::mem::forget(self.task.clone());
-            return;
-        }
-        if !self.is_left {
+        // In a forked child the node is the parent's.
+        if !self.is_left && self.task.process().is_present() {
             self.task.unregister();
         }
     }

@@ -7,6 +7,7 @@ use super::guarded::GuardedOutcome;
 use super::{Hold, Tenure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
+use crate::process::UnlessForked;
 use crate::session::call::refusal;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Flight, WireError, Write};
@@ -97,7 +98,11 @@ impl Hold {
         // The deletions leave, in one flight, before anybody who waits for this handle can queue behind the nodes.
         let deletions = self.nodes.iter().map(|node| Deletion {
             server_session: self.server_session.clone(),
-            flight: Some(self.server_session.delete_guarded(&node.path, node.czxid, self.guard.as_deref())),
+            flight: UnlessForked::new(Some(self.server_session.delete_guarded(
+                &node.path,
+                node.czxid,
+                self.guard.as_deref(),
+            ))),
             node: node.path.clone(),
             czxid: node.czxid,
             guard: self.guard.as_deref().cloned(),
@@ -152,7 +157,7 @@ struct Deletion {
     czxid: i64,
     guard: Option<Write>,
     /// The request, until its answer is waited for.
-    flight: Option<Flight<()>>,
+    flight: UnlessForked<Option<Flight<()>>>,
     is_confirmed: bool,
 }
 
@@ -164,12 +169,8 @@ impl Deletion {
 
 impl Drop for Deletion {
     fn drop(&mut self) {
-        if !self.server_session.process().is_present() {
-            // A forked child: the session is the parent's.
-            std::mem::forget(self.flight.take());
-            return;
-        }
-        if self.is_confirmed {
+        // In a forked child the session is the parent's.
+        if self.is_confirmed || !self.flight.process().is_present() {
             return;
         }
         let flight = self.flight.take().unwrap_or_else(|| self.again());
