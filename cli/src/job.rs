@@ -3,7 +3,7 @@
 //! 1. Run the command in our own process group, so that it keeps the terminal.
 //! 2. Pass signals on, except those that the terminal sent to both of us.
 //! 3. When what is held is lost, end the command and everything it started.
-//! 4. Leave what it ran under, and tell how it ended.
+//! 4. Leave what it ran under, and tell how it ended: by its status, or 128 and the number of the signal that ended it.
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! How the command ends: its exit status, and the sentence that goes with it.
+//! How the command ends: its exit status, and the sentence that goes with it. Which one it is after a command has run is said
+//! by the module of the verb.
 
 use std::io::{self, Write};
 

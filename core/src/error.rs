@@ -1,5 +1,6 @@
 //! The one error table. Every language's error is made from it: the C code, the wire name that Node
-//! shows as `err.code`, the Python class, and whether trying again can help.
+//! shows as `err.code`, the Python class, and whether trying again can help. What a server refuses gets its kind and its
+//! sentence from `refusal` of `session/call.rs`; any other sentence is where its error is made.
 
 use std::fmt;
 use std::time::Duration;

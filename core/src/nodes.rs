@@ -1,4 +1,4 @@
-//! Plain operations on nodes, and transactions.
+//! Plain operations on nodes, and transactions. A lost answer to a write is not looked for: it is ConnectionLost.
 
 pub mod watch;
 

@@ -1,4 +1,5 @@
-//! The process's own runtime: named threads, started at first use. A forked child has one of its own.
+//! The process's own runtime: named threads, started at first use. A forked child has one of its own. A panic in a user's
+//! callback is logged, and stops nothing else.
 
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;

@@ -1,4 +1,5 @@
-//! How the faces run the core's futures: block on one ([`wait`]) or be called back ([`start`]).
+//! How the faces run the core's futures: block on one ([`wait`]) or be called back ([`start`]). A panic of the core ends a call
+//! with the kind Internal.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;

@@ -1,5 +1,5 @@
 //! What a client counts of itself, for people who watch over it. Counting is a few atomic additions and allocates nothing; a
-//! snapshot is for reading.
+//! snapshot is for reading. Each number is counted where it happens.
 
 mod kinds;
 mod text;

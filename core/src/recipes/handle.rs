@@ -1,4 +1,7 @@
 //! What everything has in common that can be acquired: the handle, with the verbs of all recipes.
+//!
+//! Acquires through one handle go through its gate one after the other. An acquire through a handle that holds already waits,
+//! nests or adds, as the recipe says by its `Meanwhile`.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard};

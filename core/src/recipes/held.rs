@@ -1,4 +1,6 @@
-//! One acquisition of one owner: what it may ask, and how it lets go.
+//! One acquisition of one owner: what it may ask, and how it lets go. Who leaves the body of a `with` or a `run` releases it,
+//! and hears Lost if it was lost meanwhile. Dropped, it is released in the background. Nested acquisitions share one hold,
+//! which counts them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};

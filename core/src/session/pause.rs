@@ -1,4 +1,4 @@
-//! What lies between one attempt and the next.
+//! The pause between one attempt and the next of what goes on in the background. Those of a call are in `call`.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -5,6 +5,7 @@
 //! ours without another read, provided nothing happened that could make that wrong (see [`is_ours_without_a_read`]).
 //! When the second closest goes, we look again while the closest still holds, off the critical path: so a hand-off
 //! costs the same with two waiters and with five thousand. Who is [`uncontended`] time after time needs no list at all.
+//! Who finds its own node gone while it waits queues again, at the end.
 
 use std::pin::pin;
 

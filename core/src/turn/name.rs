@@ -1,7 +1,8 @@
 //! Names of contender nodes: ours, and everybody else's that we can recognise.
 //!
 //! The server appends a sequence number as `%010d`; what stands before it tells whose recipe made the node. We wait for
-//! every contender we recognise, also for those that ignore us.
+//! every contender we recognise, also for those that ignore us. Contenders that wait for each other are one line: locks,
+//! readers and writers of a path are one, the candidates of an election another.
 
 use crate::options::Naming;
 use crate::session::random;

@@ -1,4 +1,5 @@
-//! Who comes before whom, and who waits for whom.
+//! Who comes before whom, and who waits for whom. Nobody chooses who is woken: each waiter watches the closest one ahead
+//! that keeps it waiting, so all readers behind one writer wake together.
 //!
 //! The numbers tell, as far as their range goes, and czxids beyond it. A list of children is read and sorted once for all who
 //! share it: where five thousand acquire at once, each of them doing that would be twenty-five million names.

@@ -1,4 +1,4 @@
-//! From a frame to its reply.
+//! From a frame to its reply. A new request has its code and its form in `protocol/`; `read` or `write` carries it out.
 
 use super::reconfig::Change;
 use super::{ConnId, Identity, Kind, Machine, Note, Now, acl, journal};

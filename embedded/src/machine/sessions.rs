@@ -1,4 +1,4 @@
-//! Sessions and when they end.
+//! Sessions and when they end: `due` says whose time is over, and the machine deletes their nodes.
 
 use super::Time;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -1,4 +1,5 @@
-//! Everything the loop and the handles share: the machine, the connections, faults, log and clock.
+//! Everything the loop and the handles share: the machine, the connections, faults, log and clock. Requests arrive here:
+//! one that is too long ends its connection, and faults are brought about before the machine sees it or after.
 
 use super::clock::Clock;
 use crate::faults::{Ask, Fate, Verdict};

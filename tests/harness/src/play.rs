@@ -1,4 +1,5 @@
-//! Plays one scenario: drivers on one side, a server on the other, and the observer looking on.
+//! Plays one scenario: drivers on one side, a server on the other, and the observer looking on. Labels, `eventually` and the
+//! harness's own words, such as `await` and `kill`, are done here.
 
 mod asking;
 mod commands;

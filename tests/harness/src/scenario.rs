@@ -1,4 +1,5 @@
-//! Scenario files: what stands in them and how it is read. tests/scenarios/README.md is the reader's page.
+//! Scenario files: what stands in them, how it is read, and whether it needs the embedded server. tests/scenarios/README.md is
+//! the reader's page.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
 //! The servers' end: the embedded state machines, one or an ensemble, paused, stopped, or interrupted in the middle of a request.
+//! Faults that hit one request are here: its answer is lost, the connection breaks, or the process ends before or after it.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;

@@ -6,7 +6,8 @@
 //! | Curator `SharedCount` | 4 bytes, big endian | 32 bits |
 //! | kazoo `Counter` | decimal digits | 64 bits with us |
 //!
-//! No data is 0: that is how kazoo creates a counter, and how Curator reads an empty one.
+//! No data is 0: that is how kazoo creates a counter, and how Curator reads an empty one. Data that is no number of the layout
+//! is a Mismatch. A change that would leave the range changes nothing.
 //!
 //! A write is guarded by the version of the node. After 2147483647 versions go on at -2147483648, and so come to -1, which a
 //! write takes for any version: it would guard nothing. So no version of ours is -1: the transaction that begins at -2 writes

@@ -1,4 +1,5 @@
-//! Leading: what was won, until it is resigned or lost.
+//! Leading: what was won, until it is resigned or lost. `acknowledge` writes that the work has begun; when its answer is lost,
+//! the node is read.
 
 use std::ops::Deref;
 

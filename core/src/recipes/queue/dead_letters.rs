@@ -1,5 +1,6 @@
 //! Dead letters: items that were claimed as often as is allowed, or that nobody can read. They are a queue of their own, beside that
-//! which they come from, with the same names, so that they can be put back as what they were.
+//! which they come from, with the same names, so that they can be put back as what they were. The data of one begins with how
+//! often it was claimed and why it is there.
 //!
 //! An item goes there with its last `nack` (`claim`), or when whoever reads it next finds that its last claimer has crashed.
 

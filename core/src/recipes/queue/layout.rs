@@ -13,6 +13,8 @@
 //! Some peers take every child of P for an item. So what is ours alone stands beside it, in containers: claims, pauses and
 //! marks in `P-__queue__`, dead letters in `P-__dead__`. A queue that is spread over several nodes is for ours alone: the
 //! items are below `P/0`, `P/1` and so on.
+//!
+//! Whether an item of a delay queue is due, and whether a pause is over, goes by the clock of the client that looks.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -5,6 +5,7 @@
 //! 3. Create one ephemeral node per permit in one transaction that also checks our lock node, so that nobody whose lock
 //!    was broken takes permits beside its new holder. Taking them one by one would deadlock.
 //! 4. Let the lock go. Releasing deletes the permits.
+//! 5. When the answer of step 3 is lost, the permits are looked for by a mark in their names (`leases`).
 //!
 //! The size is kept beside the permits: participants that disagree about it get Mismatch. [`layout`] tells where it all
 //! is.

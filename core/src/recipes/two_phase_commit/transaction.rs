@@ -1,4 +1,5 @@
-//! One transaction: deciding it, once, and learning what was decided.
+//! One transaction: deciding it, once, and learning what was decided. It is collected when every site has acknowledged and the
+//! mark of its coordinator is gone: by whoever was the last, or later by whoever recovers.
 
 use std::sync::OnceLock;
 use std::time::Duration;

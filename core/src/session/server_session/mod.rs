@@ -209,6 +209,7 @@ impl ServerSession {
         lock(&self.lease).certain_until()
     }
 
+    /// The lease has not run out.
     pub(crate) fn is_certain(&self) -> bool {
         !self.has_ended() && self.clock.now() < self.certain_until()
     }

@@ -1,5 +1,6 @@
 //! How many bytes a request takes on the wire, exactly: the server closes the connection on a frame that passes its limit,
 //! and everybody on that connection suffers. What a server appends to a sequential name is not part of the request.
+//! A request that does not fit is never sent: the call answers TooLarge.
 
 use zkrecipes_protocol::size;
 

@@ -1,4 +1,5 @@
-//! Ending what is held by the same transaction that writes what it was held for.
+//! Ending what is held by the same transaction that writes what it was held for, such as the `ack` of an item. A mark in
+//! that transaction tells whether it was applied when its answer is lost: see `session::once`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,4 +1,5 @@
 //! The handshake of a connection: hello and credentials, the server's welcome, and the proof of who we are that SASL wants.
+//! The welcome to a new session says its timeout, which may be another than was asked for, and is kept from then on.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! While the server only reads, because it has lost its quorum, others are asked whether they write.
+//! While the server only reads, because it has lost its quorum, others are asked whether they write. A session that such a
+//! server has begun is local: it ends with the connection. Without the option `read_only` no such server is taken.
 
 use std::time::Duration;
 
