@@ -7,6 +7,10 @@
 #                             and the simulation
 #   tests/run.sh rust node    only these, one after the other; rust+node: at the same time; 2:c+node+docs: two at a time
 #
+# Each part is a function part_NAME below. With `build` in front of them: python, surface, scenarios, docs, usage, transfer,
+# browser, secure, crowds, packages, demo, guest, and interop, which needs peers as well. The others build what they need.
+# peers and interop are to be run whenever a format changes. Do not build while a part runs.
+#
 # A part that has not ended within its limit has failed: it is cut off with all its processes, and the next one begins.
 # ZKR_LIMIT is another limit for every part, in seconds.
 #
