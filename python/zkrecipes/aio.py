@@ -26,7 +26,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NoReturn, ParamSpec, TypeVar, cast, overload
 
-from . import _leading, _decorators, _native
+from . import _decorators, _leading, _native
 from ._bridge import Answers, awaited, instead, settle
 from ._double_barrier import DoubleBarrier
 from ._feeds import Feed, feeding

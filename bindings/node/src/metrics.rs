@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use napi_derive::napi;
 use zkrecipes::Metrics;
-use zkrecipes::drive::{MetricValue, Sample};
+use zkrecipes::drive::{Sample, Value};
 
 /// One metric; which of the values it has depends on what it is.
 #[napi(object, object_from_js = false)]
@@ -42,12 +42,12 @@ pub fn rows(metrics: &Metrics) -> Vec<MetricRow> {
 fn row(Sample { name, value, .. }: Sample<'_>) -> MetricRow {
     let mut row = MetricRow { name, count: None, counts: None, millis: None, histogram: None };
     match value {
-        MetricValue::Counter(count) | MetricValue::Gauge(count) => row.count = Some(count as f64),
-        MetricValue::Counters(_, counts) => {
+        Value::Counter(count) | Value::Gauge(count) => row.count = Some(count as f64),
+        Value::Counters(_, counts) => {
             row.counts = Some(counts.iter().map(|(label, count)| (*label, *count as f64)).collect());
         }
-        MetricValue::Time(time) => row.millis = time.map(millis),
-        MetricValue::Histogram(counted) => {
+        Value::Time(time) => row.millis = time.map(millis),
+        Value::Histogram(counted) => {
             let bucket =
                 |(bound, count): &(Duration, u64)| Bucket { le: millis(*bound), count: *count as f64 };
             row.histogram = Some(Durations {

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use zkrecipes::drive::{Declared, Done, Got, MetricValue, Sample};
+use zkrecipes::drive::{Declared, Done, Got, Sample, Value};
 use zkrecipes::{
     Cached, CommitStatus, Contender, DeadLetter, GroupEvent, Histogram, Leader, Metrics, NodeState,
     PartResult, SiteStatus, Stat, State, Versioned, WaitProgress,
@@ -125,10 +125,10 @@ impl Answer for Metrics {
         let fields = PyDict::new(py);
         for Sample { name, value, .. } in self.samples() {
             match value {
-                MetricValue::Counter(count) | Value::Gauge(count) => fields.set_item(name, count)?,
-                MetricValue::Counters(_, counts) => fields.set_item(name, counts)?,
-                MetricValue::Time(time) => fields.set_item(name, time.map(|time| time.as_secs_f64()))?,
-                MetricValue::Histogram(counted) => fields.set_item(name, counted.clone().answer(py)?)?,
+                Value::Counter(count) | Value::Gauge(count) => fields.set_item(name, count)?,
+                Value::Counters(_, counts) => fields.set_item(name, counts)?,
+                Value::Time(time) => fields.set_item(name, time.map(|time| time.as_secs_f64()))?,
+                Value::Histogram(counted) => fields.set_item(name, counted.clone().answer(py)?)?,
                 unknown => return Err(PyRuntimeError::new_err(format!("{unknown:?} is unknown here"))),
             }
         }

@@ -17,14 +17,14 @@ pub(super) fn begin(mut task: Later<()>) {
         runtime::spawn(task);
         return;
     }
-    let beginning = Arc::new(Beginning { stage: Mutex::new(Stage::Begins), process: Process::present() });
-    let waker = Waker::from(beginning.clone());
+    let call = Arc::new(BegunCall { stage: Mutex::new(Stage::Begins), process: Process::present() });
+    let waker = Waker::from(call.clone());
     if runtime::poll(Pin::new(&mut task), &mut Context::from_waker(&waker)).is_pending() {
-        beginning.awaits(task);
+        call.awaits(task);
     }
 }
 
-struct Beginning {
+struct BegunCall {
     stage: Mutex<Stage>,
     process: Process,
 }
@@ -40,7 +40,7 @@ enum Stage {
     GoesOn,
 }
 
-impl Beginning {
+impl BegunCall {
     fn awaits(&self, task: Later<()>) {
         let mut stage = lock(&self.stage);
         if let Stage::Begins = *stage {
@@ -53,7 +53,7 @@ impl Beginning {
     }
 }
 
-impl Wake for Beginning {
+impl Wake for BegunCall {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -75,7 +75,7 @@ impl Wake for Beginning {
     }
 }
 
-impl Drop for Beginning {
+impl Drop for BegunCall {
     fn drop(&mut self) {
         if !self.process.is_present() {
             mem::forget(mem::replace(unpoisoned(self.stage.get_mut()), Stage::GoesOn));
@@ -115,11 +115,16 @@ mod tests {
 
     #[test]
     fn the_first_part_runs_here_and_the_rest_on_the_runtime() {
-        for is_woken_at_once in [true, false] {
-            let [first, second] = polled_on(is_woken_at_once);
-            assert_eq!(first, thread::current().id());
-            assert_ne!(second, first);
-        }
+        // A test's own thread may be too small for a build without optimization.
+        let is_large = thread::Builder::new().stack_size(8 << 20);
+        let tried = is_large.spawn(|| {
+            for is_woken_at_once in [true, false] {
+                let [first, second] = polled_on(is_woken_at_once);
+                assert_eq!(first, thread::current().id());
+                assert_ne!(second, first);
+            }
+        });
+        tried.expect("a thread").join().expect("as it was said");
     }
 
     #[test]

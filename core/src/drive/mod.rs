@@ -38,7 +38,7 @@ mod sessions;
 mod waiting;
 
 pub use crate::hosts::embedded_by;
-pub use crate::metrics::{MetricValue, Sample};
+pub use crate::metrics::{MetricValue as Value, Sample};
 pub use crate::process::{PerProcess, Process};
 pub use crate::recipes::declared::Declared;
 pub use crate::recipes::election::Terms;

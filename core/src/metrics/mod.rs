@@ -59,7 +59,7 @@ macro_rules! metrics {
             /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
             /// let metrics = client.metrics();
             /// let sessions = metrics.samples().into_iter().find(|sample| sample.name == "sessions").unwrap();
-            /// assert_eq!(sessions.value, zkrecipes::drive::MetricValue::Counter(1));
+            /// assert_eq!(sessions.value, zkrecipes::drive::Value::Counter(1));
             /// # Ok(()) });
             /// ```
             pub fn samples(&self) -> Vec<Sample<'_>> {

@@ -154,7 +154,7 @@ impl Puts {
         let fitting = self.cut(session, batches).map_err(first)?;
         let mut call = session.call(None);
         if batches[0].insists {
-            call.insist();
+            call.outlast_outages();
         }
         loop {
             batches.iter().for_each(|batch| batch.sending.settle());
