@@ -9,14 +9,6 @@
 
 #include "kinds.h"
 
-static bool is(const zkr_contender *one, const char *identity, const char *kind, bool holds,
-               const char *node) {
-  return strcmp(one->identity, identity) == 0 && strcmp(one->kind, kind) == 0 && one->holds == holds &&
-         strncmp(one->node, node, strlen(node)) == 0 && one->since_ms > 0;
-}
-
-/* What is held ------------------------------------------------------------------------------------------- */
-
 /* Waiting ------------------------------------------------------------------------------------------------ */
 
 typedef struct wait_news {
