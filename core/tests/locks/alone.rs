@@ -238,9 +238,6 @@ async fn a_session_watches_so_many_paths_and_no_more() -> Result<()> {
     // Fewer if this takes so long that the first are not watched any more.
     let watched = server.watch_count();
     assert!((150..=199).contains(&watched), "{watched} are watched");
-    let far = lock_of(&client, &format!("/many/{}", "x".repeat(123)));
-    come_and_go(&far, 10).await?;
-    assert!(server.watch_count() <= watched, "nor long ones");
     eventually("who does not come again watches nothing", || server.watch_count() == 0).await;
     drop(locks);
     Ok(())

@@ -237,7 +237,8 @@ async fn a_connect_that_is_dropped_when_it_is_done_leaves_no_session() -> TestRe
     let hosts = server.connect_string();
     {
         let mut connecting = Box::pin(Client::connect(&hosts, options(30_000 * MS)));
-        assert!(poll_once(connecting.as_mut()).is_pending());
+        // It may be done at once, too. Then the client is dropped.
+        let _client = poll_once(connecting.as_mut());
         eventually("there is a session", || !server.sessions().is_empty()).await;
         tokio::time::sleep(300 * MS).await;
     }
