@@ -38,16 +38,15 @@ def test_a_cancelled_task_leaves_no_permit_behind(hosts: str) -> None:
 def test_a_revocation_sets_an_event_and_calls_back_on_the_loop(hosts: str) -> None:
     async def body() -> None:
         async with aio.Client(hosts) as client, aio.Client(hosts) as other:
-            loops: list[asyncio.AbstractEventLoop] = []
+            loop: asyncio.Future[asyncio.AbstractEventLoop] = asyncio.Future()
             async with client.lock("/lock") as held:
                 assert not held.revoked.is_set()
                 assert held.revoked is held.revoked
-                held.on_revoke(lambda: loops.append(asyncio.get_running_loop()))
+                held.on_revoke(lambda: loop.set_result(asyncio.get_running_loop()))
                 assert await other.lock("/lock").revoke()
                 await asyncio.wait_for(held.revoked.wait(), 10)
+                assert await asyncio.wait_for(loop, 10) is asyncio.get_running_loop()
                 assert held.is_held
-            await asyncio.sleep(0)
-            assert loops == [asyncio.get_running_loop()]
             assert not await other.lock("/lock").revoke()
 
     run(body())

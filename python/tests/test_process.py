@@ -407,7 +407,9 @@ entered.wait()
 class Loop(asyncio.SelectorEventLoop):
     call_soon_threadsafe = busy
 async def main():
-    asyncio.ensure_future(zkrecipes.aio.Client.connect(hosts))
+    held = await (await zkrecipes.aio.Client.connect(hosts)).lock("/told").acquire()
+    held.on_lost(print)
+    client.nodes.delete(held.node)
     while not entered.is_set():
         await asyncio.sleep(0.01)
 Loop().run_until_complete(main())
