@@ -27,8 +27,15 @@ struct Alone {
 
 impl Alone {
     fn start() -> Alone {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_zkrecipes-server"));
-        let mut child = command.args(["--port", "0", "--quiet"]).stdout(Stdio::piped()).spawn().unwrap();
+        Alone::after("")
+    }
+
+    /// Behind what a shell is told.
+    fn after(told: &str) -> Alone {
+        let (program, told) =
+            (env!("CARGO_BIN_EXE_zkrecipes-server"), format!("{told}\nexec \"$0\" --port 0 --quiet"));
+        let mut command = Command::new("sh");
+        let mut child = command.args(["-c", &told, program]).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening on ").unwrap().to_owned();
@@ -92,6 +99,21 @@ fn a_thousand_sessions_watch_and_stay_small() {
     assert!(each < 16 << 10, "{each} bytes for each session");
     first.set("/w", b"x").unwrap();
     assert!(sessions.iter_mut().all(|raw| raw.event().1 == "/w"));
+}
+
+#[test]
+fn clients_that_there_was_no_descriptor_for_are_taken_later() {
+    let server = Alone::after("ulimit -n 40");
+    let open = || std::fs::read_dir(format!("/proc/{}/fd", server.child.id())).unwrap().count();
+    let crowd: Vec<_> = (0..60).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
+    std::thread::scope(|scope| {
+        let late = scope.spawn(|| Raw::connect(&server.address));
+        while open() < 40 {
+            std::thread::yield_now();
+        }
+        drop(crowd);
+        late.join().unwrap().create("/late", 0).unwrap();
+    });
 }
 
 #[test]

@@ -47,6 +47,8 @@ pub(crate) struct Desk {
     pub registry: Registry,
     pub scratch: Vec<u8>,
     waiters: usize,
+    /// At a door, because they could not be taken.
+    clients_wait: bool,
     started: Instant,
     tell: Option<Tell>,
 }
@@ -62,6 +64,7 @@ impl Desk {
             registry,
             scratch: vec![0; SCRATCH],
             waiters: 0,
+            clients_wait: false,
             started: Instant::now(),
             tell,
         }
@@ -78,9 +81,13 @@ impl Desk {
         loop {
             let (stream, peer) = match self.ports.get_mut(door)?.accept() {
                 Ok(accepted) => accepted,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-                // Nobody is waiting here, or they went away again.
-                Err(_) => {
+                // The second: whoever was first has gone again.
+                Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted) => {
+                    continue;
+                }
+                Err(e) => {
+                    // Else there is no descriptor or no memory for whoever waits, and the poll does not speak of them again.
+                    self.clients_wait |= e.kind() != io::ErrorKind::WouldBlock;
                     door += 1;
                     continue;
                 }
