@@ -100,7 +100,7 @@ on_a_real_one() {
     local name=$1
     shift
     tests/zookeeper/zookeeper.py exec 3.9 -- env ZKR_REAL={} cargo test --quiet --no-fail-fast --profile "$profile" \
-        --package zkrecipes --package zkrecipes-ffi-testing "$@" "$name" -- --skip pairs::
+        --package zkrecipes --package zkrecipes-ffi-testing "$@" "$name"
 }
 part_packages() { tests/packages.sh; }
 # Packages for systems that this is not one of: old ones, other C libraries, what is made of the sources alone.

@@ -304,11 +304,11 @@ async fn every_pair(roles: [Role; 2]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_coordinator_and_a_site_crash_at_any_request() {
+async fn a_coordinator_and_a_site_crash_at_any_step() {
     every_pair([Role::Coordinator, Role::Site(0)]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_sites_crash_at_any_request() {
+async fn two_sites_crash_at_any_step() {
     every_pair([Role::Site(0), Role::Site(1)]).await;
 }
