@@ -366,7 +366,7 @@ late.late = Late()
 sys.modules["late"] = late
 del late
 entered = threading.Event()
-def busy(*_):
+def busy(*_, **__):
     entered.set()
     os.read(go_on, 1)
 client = zkrecipes.Client(hosts)
