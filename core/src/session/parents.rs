@@ -78,7 +78,9 @@ impl Session {
                     "/" => server_session.create_chroot().await?,
                     parent => missing.push(parent),
                 },
-                Err(WireError::Unimplemented | WireError::BadRequest(_)) if mode == CreateMode::Container => {
+                Err(WireError::Unimplemented | WireError::BadRequest(_) | WireError::Other(_))
+                    if mode == CreateMode::Container =>
+                {
                     is_refused = true;
                 }
                 // A client that may not create there may still use what exists. Reading is refused only where there is

@@ -1,11 +1,14 @@
 //! Access lists: contenders who may not read each other's nodes, and parents that are not everybody's.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use crate::support::ground::{Ground, grounds};
 use crate::support::{eventually, lock_of, options, soon};
 use zkrecipes::{AclChoice, AclEntry, Auth, Client, CreateMode, ErrorKind, GroupOptions, LockOptions, Queue};
 use zkrecipes_embedded::Fault;
+use zkrecipes_embedded::wire::{self, Hello, Request, Writer};
 
 const PATH: &str = "/locks/access";
 const TEN: Duration = Duration::from_secs(10);
@@ -271,6 +274,47 @@ async fn who_could_never_leave_is_refused_before_it_joins() {
         ours.join("a", b"").await.expect("joined");
         ours.leave().await.expect("left");
         owner.nodes().delete_all(PATH).await.expect("deleted");
+    }
+}
+
+/// Gives everybody these rights to a node, by a session of its own.
+fn set_access(ground: &Ground, path: &str, perms: i32) {
+    let mut stream = TcpStream::connect(ground.hosts()).expect("it listens");
+    stream.set_read_timeout(Some(TEN)).expect("set");
+    let hello = Hello { zxid_seen: 0, timeout: 4000, session: 0, password: &[0; 16], read_only: Some(false) };
+    let acl = vec![wire::Acl { perms, scheme: "world".into(), id: "anyone".into() }];
+    let mut frames = hello.frame();
+    for (xid, request) in [(1, Request::SetAcl { path: path.into(), acl, version: -1 }), (2, Request::Close)]
+    {
+        let mut writer = Writer::request(xid, request.op());
+        request.write(&mut writer);
+        frames.extend(writer.finish());
+    }
+    stream.write_all(&frames).expect("sent");
+    let mut answers = Vec::new();
+    let _ = stream.read_to_end(&mut answers);
+    assert!(answers.len() > 100, "a welcome and a Stat: {answers:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_not_be_deleted_goes_when_it_may_again() {
+    const NO_DELETION: i32 = 31 - 8;
+    for ground in grounds() {
+        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        let (ours, theirs) = (lock_of(&client, PATH), lock_of(&other, PATH));
+        for is_waited_for in [true, false] {
+            let held = ours.acquire().await.expect("free");
+            set_access(&ground, PATH, NO_DELETION);
+            if is_waited_for {
+                let error = held.release().await.expect_err("it may not delete");
+                assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+            } else {
+                held.release_in_background().expect("ours");
+            }
+            set_access(&ground, PATH, 31);
+            soon("the lock", theirs.acquire()).await.expect("free again").release().await.expect("released");
+        }
+        ground.assert_nothing_left(PATH).await;
     }
 }
 

@@ -36,6 +36,7 @@ async fn use_all(client: &Client, path: &str) -> Vec<(&'static str, Result<()>)>
         ("add", client.counter(&format!("{path}/counter"), none()).expect("valid").add(1).await.map(drop)),
         ("create", client.barrier(&format!("{path}/barrier")).expect("valid").create().await),
         ("bind", client.names(path).expect("valid").bind("us", b"here", false).await.map(drop)),
+        ("permit", client.semaphore(path, 2).expect("valid").acquire(1).await.map(drop)),
         ("join", client.group(path, GroupOptions::default()).expect("valid").join("me", b"").await.map(drop)),
     ]
 }

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::support::{client, eventually, server, soon};
-use super::{PATH, asked_by, queue_of};
-use zkrecipes::{Client, CreateMode, Nack, Queue, QueueLayout, QueueOptions};
+use super::support::{client, eventually, options, server, soon};
+use super::{PATH, TEN, asked_by, queue_of};
+use zkrecipes::{AclChoice, Auth, Client, CreateMode, Nack, Queue, QueueLayout, QueueOptions};
 use zkrecipes_embedded::Server;
 
 fn claims(server: &Server) -> usize {
@@ -129,6 +129,28 @@ async fn a_dead_letter_that_cannot_be_read_hides_no_other() {
     assert_eq!(good.problem, None);
     assert!(good.died_at.elapsed().is_ok_and(|age| age < Duration::from_secs(600)), "{:?}", good.died_at);
     assert_eq!((*dead).items().await.expect("looked"), [b"good"], "the same of any queue");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_letter_that_may_not_be_read_keeps_no_other_from_being_replayed() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = client.queue(PATH, QueueOptions::default().max_attempts(1)).expect("valid");
+    let letters = format!("{PATH}-__dead__");
+    let own = options(TEN).auth(Auth::new("digest", "me:secret")).acl(AclChoice::Creator);
+    let owner = Client::connect(&server.connect_string(), own).await.expect("it answers");
+    client.nodes().ensure(&letters).await.expect("made");
+    for name in ["a", "b", "c"] {
+        let by = if name == "b" { &owner } else { &client };
+        by.nodes()
+            .create(&format!("{letters}/qn-"), name.as_bytes(), CreateMode::PersistentSequential)
+            .await
+            .expect("created");
+    }
+    for expected in [2, 0] {
+        assert_eq!(queue.dead().replay().await.expect("replayed"), expected);
+    }
+    assert_eq!(queue.items().await.expect("looked"), [b"a", b"c"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

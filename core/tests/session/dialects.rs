@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::support::{eventually, lock_of, options, soon};
 use zkrecipes::{Client, CreateMode, Feed, NodeState, QueueOptions, WatchKind};
+use zkrecipes_embedded::wire::Code;
 use zkrecipes_embedded::{Dialect, Server};
 
 const PATH: &str = "/dialects";
@@ -38,15 +39,17 @@ async fn a_child_that_has_gone_is_told_where_pzxid_does_not_say_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_containers_are_refused_as_a_mistake_parents_are_persistent() {
-    let server = server(|dialect| dialect.refuses_containers = true);
-    let client = client(&server, TEN).await;
-    for name in ["a", "b"] {
-        let held = soon("the lock", lock_of(&client, &format!("{PATH}/{name}")).acquire()).await;
-        held.expect("it is free").release().await.expect("released");
+async fn where_containers_are_refused_as_a_mistake_or_a_fault_parents_are_persistent() {
+    for refusal in [Code::BadArguments, Code::RuntimeInconsistency] {
+        let server = server(|dialect| dialect.refuses_containers = Some(refusal));
+        let client = client(&server, TEN).await;
+        for name in ["a", "b"] {
+            let held = soon("the lock", lock_of(&client, &format!("{PATH}/{name}")).acquire()).await;
+            held.expect("it is free").release().await.expect("released");
+        }
+        let asked = server.log().iter().filter(|entry| entry.op == "createContainer").count();
+        assert_eq!(asked, 1, "then it is known");
     }
-    let asked = server.log().iter().filter(|entry| entry.op == "createContainer").count();
-    assert_eq!(asked, 1, "then it is known");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,7 @@
 //! The differences between the releases that a machine can behave like.
 
+use crate::wire::Code;
+
 /// A release of ZooKeeper, as far as clients can tell it apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
@@ -24,8 +26,8 @@ pub struct Dialect {
     pub unknown: Vec<String>,
     /// It hangs up on what it does not know without saying so.
     pub is_mute: bool,
-    /// It answers the creation of a container with BadArguments.
-    pub refuses_containers: bool,
+    /// What it answers to the creation of a container, if it makes none.
+    pub refuses_containers: Option<Code>,
     /// The deletion of a child does not raise its parent's `pzxid`.
     pub keeps_pzxid: bool,
     /// Recursive watches tell nothing of the nodes below.

@@ -122,8 +122,8 @@ impl Machine {
 
     fn create(&mut self, txn: &mut Txn, args: &CreateArgs) -> Result<Done, Code> {
         let mode = Mode::of(args, self.config.extended_types)?;
-        if mode.owner == Owner::Container && self.config.dialect.refuses_containers {
-            return Err(Code::BadArguments);
+        if let (Owner::Container, Some(refusal)) = (mode.owner, self.config.dialect.refuses_containers) {
+            return Err(refusal);
         }
         if !args.path.contains('/') || args.path.contains('\0') {
             return Err(Code::BadArguments);

@@ -128,7 +128,7 @@ impl Builder {
     /// use zkrecipes_embedded::{Dialect, Server};
     ///
     /// let mut dialect = Dialect::default();
-    /// dialect.refuses_containers = true;
+    /// dialect.refuses_containers = Some(zkrecipes_embedded::wire::Code::BadArguments);
     /// dialect.keeps_pzxid = true;
     /// let server = Server::builder().dialect(dialect).start()?;
     /// # Ok::<(), std::io::Error>(())

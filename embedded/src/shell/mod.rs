@@ -82,7 +82,9 @@ impl Desk {
             let (stream, peer) = match self.ports.get_mut(door)?.accept() {
                 Ok(accepted) => accepted,
                 // The second: whoever was first has gone again.
-                Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted) => {
+                Err(e)
+                    if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted) =>
+                {
                     continue;
                 }
                 Err(e) => {

@@ -56,9 +56,10 @@ def test_nothing_is_left_held_when_the_writer_dies(
     embedded_zookeeper: EmbeddedServer, zookeeper_client: zkrecipes.Client
 ) -> None:
     with zkrecipes.Client(embedded_zookeeper.connect_string) as other:
-        other.lock("/locks/report").acquire()
+        held = other.lock("/locks/report").acquire()
         embedded_zookeeper.expire(other.session_id)
         assert write_report(zookeeper_client)
+        assert not held.is_held
 
 
 def test_a_lost_answer_writes_no_second_report(

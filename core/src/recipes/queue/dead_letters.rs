@@ -157,7 +157,7 @@ impl Store {
         }
     }
 
-    /// Puts a dead letter back, in a transaction that is applied once; false when somebody else has it.
+    /// Puts a dead letter back, in a transaction that is applied once; false when somebody else has it, or nobody may read it.
     pub(super) async fn replay_one(
         &self,
         session: &Arc<Session>,
@@ -171,6 +171,10 @@ impl Store {
             let (data, stat) = match call.receive(verb, server_session.get_data(&node)).await? {
                 Ok(read) => read,
                 Err(WireError::NoNode) => return Ok(false),
+                Err(WireError::NoAuth) => {
+                    session.skip(&node, Flaw::Denied);
+                    return Ok(false);
+                }
                 Err(error) => {
                     call.retry_or_refuse(error, verb, &node).await?;
                     continue;

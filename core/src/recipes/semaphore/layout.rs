@@ -15,6 +15,7 @@ use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::Call;
+use crate::session::open_parents;
 use crate::session::random;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, WireError, Write};
@@ -152,6 +153,17 @@ impl SemaphoreLayout {
         }
     }
 
+    /// Whether strangers may delete the size, which then means what they like: see [`open_parents`].
+    pub(super) async fn look_at_parent(
+        &self,
+        session: &Arc<Session>,
+        server_session: &Arc<ServerSession>,
+        call: &mut Call,
+        verb: &str,
+    ) -> Result<()> {
+        open_parents::look(session, server_session, call, verb, path::parent(&self.size)).await
+    }
+
     /// Creates what is missing: the parent of the permits, and the size for those who come later.
     pub(super) async fn prepare(
         &self,
@@ -161,6 +173,7 @@ impl SemaphoreLayout {
         verb: &'static str,
         permits: usize,
     ) -> Result<()> {
+        self.look_at_parent(session, server_session, call, verb).await?;
         let size = server_session.create(&self.size, permits.to_string().as_bytes(), CreateMode::Persistent);
         match call.receive(verb, size).await? {
             Ok(_) | Err(WireError::NodeExists) => {}

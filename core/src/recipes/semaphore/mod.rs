@@ -278,6 +278,7 @@ impl Taking {
             let session = &self.session;
             let queue = TurnRequest { naming: *naming, first, ..TurnRequest::of(session, locks, Kind::Lock) };
             let (before, since) = (session.server_session(), session.server_session().link());
+            self.permits.layout.look_at_parent(session, &before, call, VERB).await?;
             // Dropped at the end, whatever the end is: the lock goes to the next.
             let lock = self.queue_up(&queue, call).await?;
             let server_session = lock.server_session.clone();

@@ -10,6 +10,10 @@ use crate::session::clock::Later;
 use crate::session::pause::Pause;
 use crate::session::wire::{Flight, WireError, Write};
 
+/// How soon a deletion that was denied is tried again, and at longest.
+const FIRST_WHEN_DENIED: Duration = Duration::from_secs(1);
+const LAST_WHEN_DENIED: Duration = Duration::from_secs(10);
+
 /// Between two attempts. A request made while there is no connection waits for one by itself.
 fn pause() -> Pause {
     Pause::new(Duration::from_millis(50), Duration::from_secs(2))
@@ -72,8 +76,9 @@ impl ServerSession {
             loop {
                 match attempt.await {
                     Ok(()) | Err(WireError::NoNode) => return,
-                    // Nobody will let us; the node goes with the session.
-                    Err(WireError::NoAuth) => return,
+                    Err(WireError::NoAuth) => {
+                        return server_session.delete_when_allowed(node, czxid, guard);
+                    }
                     Err(_) if server_session.has_ended() => return,
                     Err(_) => {}
                 }
@@ -81,6 +86,26 @@ impl ServerSession {
                 attempt = server_session.delete_again(&node, czxid, guard.as_ref());
             }
         })
+    }
+
+    /// Nobody lets us delete `node`, which keeps others out meanwhile; somebody may again. Nothing waits for that, and else the node
+    /// goes with the session.
+    pub(crate) fn delete_when_allowed(self: &Arc<Self>, node: String, czxid: i64, guard: Option<Write>) {
+        let (server_session, clock) = (Arc::downgrade(self), self.clock.clone());
+        self.clock.spawn(Box::pin(async move {
+            let mut pause = Pause::new(FIRST_WHEN_DENIED, LAST_WHEN_DENIED);
+            loop {
+                pause.pass(&clock).await;
+                let Some(server_session) = server_session.upgrade() else { return };
+                if server_session.has_ended() {
+                    return;
+                }
+                let answer = server_session.delete_again(&node, czxid, guard.as_ref()).await;
+                if matches!(answer, Ok(()) | Err(WireError::NoNode)) {
+                    return;
+                }
+            }
+        }));
     }
 
     /// One more attempt after a lost answer. The deletion may have been applied, and the name be that of another node

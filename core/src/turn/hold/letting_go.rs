@@ -63,10 +63,11 @@ impl Hold {
                 }
                 Err(WireError::NoAuth) => {
                     deletion.is_confirmed = true;
+                    deletion.when_allowed();
                     return Err(Error::new(
                         ErrorKind::Denied,
                         "the access list of the path does not let this client delete its own node, which keeps others out \
-                         until the client is closed: close it, and have DELETE granted on the path",
+                         until the client is closed or may delete it: have DELETE granted on the path, or close the client",
                     )
                     .with_path(&self.path));
                 }
@@ -164,6 +165,10 @@ struct Deletion {
 impl Deletion {
     fn again(&self) -> Flight<()> {
         self.server_session.delete_again(&self.node, self.czxid, self.guard.as_ref())
+    }
+
+    fn when_allowed(&self) {
+        self.server_session.delete_when_allowed(self.node.clone(), self.czxid, self.guard.clone());
     }
 }
 
