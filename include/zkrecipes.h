@@ -68,12 +68,9 @@
 
 /** The defaults of zkr_options. */
 #define ZKR_OPTIONS_INIT \
-  { sizeof(zkr_options), 10000, 10000, NULL, NULL, 0, ZKR_ACL_DEFAULT, 0, NULL, 0, false, true, {0}, NULL, NULL, NULL, \
-    NULL, NULL, ZKR_NAMING_CURATOR, ZKR_LEASE_STRICT, 50, 5000, -1, false, {0}, false, {0}, 0, false, {0}, 1000, 0, \
-    false, {0} }
-
-/** The defaults of zkr_lock_options. */
-#define ZKR_LOCK_OPTIONS_INIT { sizeof(zkr_lock_options), false, {0}, 0 }
+  { sizeof(zkr_options), 10000, 10000, NULL, NULL, 0, ZKR_ACL_DEFAULT, 0, NULL, 0, false, true, {0}, NULL, \
+    NULL, NULL, NULL, NULL, ZKR_NAMING_CURATOR, ZKR_LEASE_STRICT, 50, 5000, -1, false, {0}, false, {0}, 0, \
+    false, {0}, 1000, 0, false, {0} }
 
 /** The defaults of zkr_counter_options. */
 #define ZKR_COUNTER_OPTIONS_INIT { sizeof(zkr_counter_options), ZKR_COUNTER_LAYOUT_ATOMIC, 0 }
@@ -83,6 +80,9 @@
 
 /** The defaults of zkr_group_options. */
 #define ZKR_GROUP_OPTIONS_INIT { sizeof(zkr_group_options), ZKR_GROUP_LAYOUT_DEFAULT, 0 }
+
+/** The defaults of zkr_lock_options. */
+#define ZKR_LOCK_OPTIONS_INIT { sizeof(zkr_lock_options), false, {0}, 0 }
 
 /** The defaults of zkr_queue_options. */
 #define ZKR_QUEUE_OPTIONS_INIT { sizeof(zkr_queue_options), -1, -1, 1, ZKR_QUEUE_LAYOUT_SIMPLE, false, {0} }
@@ -315,7 +315,7 @@ typedef enum zkr_naming {
   ZKR_NAMING_ZOOKEEPER = 2,
 } zkr_naming;
 
-/** Whose queue a zkr_queue takes part in. */
+/** Whose queue it takes part in. */
 typedef enum zkr_queue_layout {
   /** Curator's SimpleDistributedQueue, which is ZooKeeper's own recipe; kazoo's Queue where the naming is kazoo's. */
   ZKR_QUEUE_LAYOUT_SIMPLE = 0,
@@ -515,64 +515,84 @@ typedef struct zkr_acl_entry {
 typedef struct zkr_options {
   /** sizeof(zkr_options), as ZKR_OPTIONS_INIT sets it. */
   size_t size;
-  /** How long the server keeps the session of a silent client (10,000); the server may negotiate it. */
+  /**
+   * How long the servers keep the session of a client that they do not hear from. After that, what it held is free for
+   * others. The servers may grant more or less: zkr_client_session_timeout tells. Unless told: 10,000.
+   */
   int64_t session_timeout_ms;
-  /** How long connecting may take before ZKR_CONNECTION_LOST (10,000); any negative is for ever. */
+  /** How long connecting may take before ZKR_CONNECTION_LOST. Any negative is for ever. Unless told: 10,000. */
   int64_t connect_timeout_ms;
-  /** Written into contender nodes so that people see who holds what; NULL is "host:pid". */
+  /** Written into contender nodes so that people see who holds what; host:pid when not given. */
   const char *identity;
-  /** Credentials to present to the server. */
+  /** Credentials to present to the servers: a scheme such as digest, and a credential such as user:password. */
   const zkr_auth *auth;
+  /** How many credentials there are at auth. */
   size_t auth_count;
-  /** Who may touch the nodes that we create. */
+  /**
+   * Who may touch the nodes that we create: everybody (ZKR_ACL_OPEN), whoever presents the same credentials
+   * (ZKR_ACL_CREATOR), or a list of scheme, id and letters of rwcda. By default ZKR_ACL_CREATOR if credentials are
+   * given, else ZKR_ACL_OPEN.
+   */
   zkr_acl acl;
   /** Zero. */
   uint32_t reserved_1;
-  /** The entries for ZKR_ACL_LIST. */
+  /** The entries, for ZKR_ACL_LIST. */
   const zkr_acl_entry *acl_list;
+  /** How many entries there are at acl_list. */
   size_t acl_count;
-  /** Speak TLS to the servers; it needs tls_ca. */
+  /** TLS towards the servers. Set it to true together with what it needs. */
   bool tls;
-  /** Whether the server's certificate must name its host (true). */
+  /** Whether the server's certificate must name the host of the connect string. Unless told: true. */
   bool tls_verify_hostname;
   /** Zero. */
   uint8_t reserved_2[6];
-  /**
-   * The authorities to trust, and their revocation lists if there are any; our own certificate and its key, for servers that
-   * ask who we are. Each is the path of a PEM file, or PEM itself.
-   */
+  /** The authorities to trust, and their revocation lists if there are any. It must be given. */
   const char *tls_ca;
+  /** Our own certificate and what leads from it to an authority, for servers that ask who we are; together with tls_key. */
   const char *tls_cert;
+  /** The private key of tls_cert, without a passphrase. */
   const char *tls_key;
-  /** SASL with DIGEST-MD5: the password itself does not travel. NULL is none. */
+  /** Who we are. */
   const char *sasl_user;
+  /** How we prove it; it does not travel itself. */
   const char *sasl_password;
-  /** Whose node names to use (ZKR_NAMING_CURATOR). */
-  zkr_naming naming;
-  /** What the heartbeat of a holder proves (ZKR_LEASE_STRICT). */
-  zkr_lease lease;
   /**
-   * When the connection breaks: the first pause before trying again (50), the longest (5,000), and when to give up
-   * with ZKR_CONNECTION_LOST (any negative: after connect_timeout_ms).
+   * Whose node names to use, so that others on the same path take part: Curator's (ZKR_NAMING_CURATOR), kazoo's
+   * (ZKR_NAMING_KAZOO), or those of the recipes that ship with ZooKeeper (ZKR_NAMING_ZOOKEEPER). Unless told:
+   * ZKR_NAMING_CURATOR.
    */
+  zkr_naming naming;
+  /**
+   * What the heartbeat of a holder proves. ZKR_LEASE_STRICT: that a majority of the servers still honours the session.
+   * ZKR_LEASE_RELAXED: less, for less work of the servers; for a few seconds around a partition two clients may both
+   * believe that they hold. Unless told: ZKR_LEASE_STRICT.
+   */
+  zkr_lease lease;
+  /** The first pause before a call tries again. Unless told: 50. */
   int64_t retry_base_ms;
+  /** The longest pause; pauses double up to it. Unless told: 5,000. */
   int64_t retry_max_ms;
+  /**
+   * How long a call goes without a server before ZKR_CONNECTION_LOST; connect_timeout_ms if it is not given. Any
+   * negative is not given.
+   */
   int64_t retry_give_up_after_ms;
-  /** Accept a server that lost its quorum and only reads. */
+  /** Accept a server that has lost its majority and only reads. */
   bool read_only;
   /** Zero. */
   uint8_t reserved_3[7];
   /**
-   * Whether auth and SASL may travel over plain text, where everybody on the way can read the one, and guess the password of
-   * the other. Without it, they travel over TLS and to servers on this machine only.
+   * Whether auth and sasl may travel over plain text, where everybody on the way can read the one, and guess the
+   * password of the other. Without it, they travel over TLS and to servers on this machine (localhost, 127.0.0.0/8, ::1)
+   * only.
    */
   bool allow_plaintext_auth;
   /** Zero. */
   uint8_t reserved_4[7];
   /**
-   * The largest tickTime of every server that may lead, in milliseconds; doubled for clients of an observer that follows a
-   * follower; 0 if nobody knows. With a quarter of session_timeout_ms or less, a pause of half of that costs nothing that is
-   * held.
+   * The largest tickTime of every server that may lead; doubled for clients of an observer that follows a follower
+   * (observerMasterPort). With a quarter of the session timeout or less, a pause of half of that costs nothing that is
+   * held; without it, of three tenths. zkrecipes doctor says what to give. 0: nobody knows.
    */
   int64_t server_tick_ms;
   /**
@@ -583,15 +603,15 @@ typedef struct zkr_options {
   /** Zero. */
   uint8_t reserved_5[7];
   /**
-   * How many requests may be on their way at once (1,000). What comes on top waits for an answer, and can be withdrawn
-   * meanwhile; heartbeats, pings and deletions do not wait.
+   * How many requests may be on their way at once. What comes on top waits for an answer, and can be withdrawn
+   * meanwhile; heartbeats, pings and deletions do not wait. Unless told: 1,000.
    */
   uint32_t max_in_flight;
   /** Zero. */
   uint32_t reserved_6;
   /**
-   * Whether a revocation list in tls_ca still counts when its time has passed. Without it, the certificates that the list is
-   * about are refused then.
+   * Whether a revocation list in tls_ca still counts when its time has passed (its nextUpdate). Without it, the
+   * certificates that the list is about are refused then: nobody says which were revoked since.
    */
   bool tls_allow_expired_crls;
   /** Zero. */
@@ -701,13 +721,16 @@ typedef struct zkr_lock_options {
   /** sizeof(zkr_lock_options), as ZKR_LOCK_OPTIONS_INIT sets it. */
   size_t size;
   /**
-   * The handle is the owner: nested acquisitions count. Never share such a handle between threads that must exclude
-   * each other.
+   * The handle is the owner: nested acquisitions count. Never share such a handle between threads or tasks that must
+   * exclude each other.
    */
   bool reentrant;
   /** Zero. */
   uint8_t reserved[3];
-  /** How many times waiters of this process may pass the turn on in memory before they let others in (0: never). */
+  /**
+   * How many times waiters of one client may pass the turn on in memory before others get theirs. They then share a
+   * fencing token, and only the pair of token and passes rises strictly.
+   */
   uint32_t local_handoff;
 } zkr_lock_options;
 
@@ -715,7 +738,11 @@ typedef struct zkr_lock_options {
 typedef struct zkr_counter_options {
   /** sizeof(zkr_counter_options), as ZKR_COUNTER_OPTIONS_INIT sets it. */
   size_t size;
-  /** Which of Curator's counters takes part (ZKR_COUNTER_LAYOUT_ATOMIC). kazoo has one layout of its own. */
+  /**
+   * Whose counter it takes part in: Curator's DistributedAtomicLong, 64 bits (ZKR_COUNTER_LAYOUT_ATOMIC), or
+   * SharedCount, 32 bits (ZKR_COUNTER_LAYOUT_SHARED). kazoo has one layout of its own, which naming chooses. Unless
+   * told: ZKR_COUNTER_LAYOUT_ATOMIC.
+   */
   zkr_counter_layout layout;
   /** Zero. */
   uint32_t reserved;
@@ -728,7 +755,11 @@ typedef void (*zkr_number_callback)(zkr_status status, int64_t number, const zkr
 typedef struct zkr_election_options {
   /** sizeof(zkr_election_options), as ZKR_ELECTION_OPTIONS_INIT sets it. */
   size_t size;
-  /** Which of Curator's elections takes part (ZKR_ELECTION_LAYOUT_LATCH). kazoo has one layout of its own. */
+  /**
+   * Whose election it takes part in: Curator's LeaderLatch (ZKR_ELECTION_LAYOUT_LATCH) or LeaderSelector
+   * (ZKR_ELECTION_LAYOUT_SELECTOR). kazoo has one layout of its own, which naming chooses. Unless told:
+   * ZKR_ELECTION_LAYOUT_LATCH.
+   */
   zkr_election_layout layout;
   /** Zero. */
   uint32_t reserved;
@@ -848,24 +879,35 @@ typedef void (*zkr_dead_letters_callback)(zkr_status status,
                                           void *user_data);
 
 /**
- * How a zkr_queue, a zkr_priority_queue or a zkr_delay_queue behaves. Start from ZKR_QUEUE_OPTIONS_INIT, which has the
+ * How a queue behaves, in whichever order its items are taken. Start from ZKR_QUEUE_OPTIONS_INIT, which has the
  * defaults.
  */
 typedef struct zkr_queue_options {
   /** sizeof(zkr_queue_options), as ZKR_QUEUE_OPTIONS_INIT sets it. */
   size_t size;
   /**
-   * How many items there may be (any negative: no bound). All who put have to give the same number; a full queue makes
-   * them wait.
+   * How many items there may be; without it there is no bound. All who put have to give the same number; a full queue
+   * makes them wait. Any negative: there is no bound.
    */
   int64_t max_items;
-  /** How often an item is claimed before it goes to the dead letters (any negative: 16, the default; 0: there is no end). */
+  /**
+   * How often an item is claimed before it goes to the dead letters, 16 times unless told; 0 for no end. Any negative is
+   * the default.
+   */
   int64_t max_attempts;
-  /** Over how many nodes the items are spread (1). More is faster, and keeps the order only within each. */
+  /**
+   * Over how many nodes the items are spread. More than one is faster, and keeps the order only within each. Unless
+   * told: 1.
+   */
   size_t shards;
-  /** Whose queue it takes part in (ZKR_QUEUE_LAYOUT_SIMPLE). Priority and delay queues have one layout with each naming. */
+  /**
+   * Whose queue it takes part in: Curator's SimpleDistributedQueue and ZooKeeper's own, or kazoo's Queue where naming is
+   * kazoo's (ZKR_QUEUE_LAYOUT_SIMPLE); Curator's DistributedQueue (ZKR_QUEUE_LAYOUT_DISTRIBUTED); kazoo's LockingQueue
+   * (ZKR_QUEUE_LAYOUT_LOCKING). Priority and delay queues have one layout with each naming. Unless told:
+   * ZKR_QUEUE_LAYOUT_SIMPLE.
+   */
   zkr_queue_layout layout;
-  /** Whether an item goes when the session of the client that put it ends (false). */
+  /** Whether an item goes when the session of the client that put it ends. */
   bool ephemeral;
   /** Zero. */
   uint8_t reserved[3];
@@ -904,7 +946,11 @@ typedef void (*zkr_entries_callback)(zkr_status status,
 typedef struct zkr_group_options {
   /** sizeof(zkr_group_options), as ZKR_GROUP_OPTIONS_INIT sets it. */
   size_t size;
-  /** Where the members are (ZKR_GROUP_LAYOUT_DEFAULT). */
+  /**
+   * Whose group it takes part in: Curator's GroupMember (ZKR_GROUP_LAYOUT_MEMBER), kazoo's Party
+   * (ZKR_GROUP_LAYOUT_PARTY) or ShallowParty (ZKR_GROUP_LAYOUT_SHALLOW_PARTY). By default ZKR_GROUP_LAYOUT_PARTY where
+   * naming is kazoo's, else ZKR_GROUP_LAYOUT_MEMBER.
+   */
   zkr_group_layout layout;
   /** Zero. */
   uint32_t reserved;

@@ -191,15 +191,6 @@ struct LeaseMode : detail::Choice<zkr_lease> {
 inline constexpr LeaseMode LeaseMode::Strict{ZKR_LEASE_STRICT};
 inline constexpr LeaseMode LeaseMode::Relaxed{ZKR_LEASE_RELAXED};
 
-/** Which of its peers a queue takes part with. */
-struct QueueLayout : detail::Choice<zkr_queue_layout> {
-  using Choice::Choice;
-  static const QueueLayout Simple, Distributed, Locking;
-};
-inline constexpr QueueLayout QueueLayout::Simple{ZKR_QUEUE_LAYOUT_SIMPLE};
-inline constexpr QueueLayout QueueLayout::Distributed{ZKR_QUEUE_LAYOUT_DISTRIBUTED};
-inline constexpr QueueLayout QueueLayout::Locking{ZKR_QUEUE_LAYOUT_LOCKING};
-
 /** How much what the library says of itself matters; as a limit, each includes those before it. */
 struct LogLevel : detail::Choice<zkr_log_level> {
   using Choice::Choice;
@@ -237,6 +228,15 @@ inline constexpr GroupLayout GroupLayout::Default{ZKR_GROUP_LAYOUT_DEFAULT};
 inline constexpr GroupLayout GroupLayout::Member{ZKR_GROUP_LAYOUT_MEMBER};
 inline constexpr GroupLayout GroupLayout::Party{ZKR_GROUP_LAYOUT_PARTY};
 inline constexpr GroupLayout GroupLayout::ShallowParty{ZKR_GROUP_LAYOUT_SHALLOW_PARTY};
+
+/** Which of its peers a queue takes part with. */
+struct QueueLayout : detail::Choice<zkr_queue_layout> {
+  using Choice::Choice;
+  static const QueueLayout Simple, Distributed, Locking;
+};
+inline constexpr QueueLayout QueueLayout::Simple{ZKR_QUEUE_LAYOUT_SIMPLE};
+inline constexpr QueueLayout QueueLayout::Distributed{ZKR_QUEUE_LAYOUT_DISTRIBUTED};
+inline constexpr QueueLayout QueueLayout::Locking{ZKR_QUEUE_LAYOUT_LOCKING};
 // --- end of generated
 
 // --- generated from api: kinds of errors
@@ -1265,15 +1265,32 @@ inline void Calls::leadership(zkr_status status, zkr_leadership *term, const zkr
 
 }  // namespace detail
 
+// --- generated from api: options of Lock
+
+/** How a lock behaves. */
 struct LockOptions {
-  /** The handle is the owner: nested acquisitions count. */
+  /**
+   * The handle is the owner: nested acquisitions count. Never share such a handle between threads or tasks
+   * that must exclude each other.
+   */
   bool reentrant = false;
   /**
-   * How many times waiters of this process may pass the turn on in memory before they let others in; 0 is
-   * never. Who was passed the turn has the fencing token of who passed it on, and one more in Held::passes().
+   * How many times waiters of one client may pass the turn on in memory before others get theirs. They
+   * then share a fencing token, and only the pair of token and passes rises strictly.
    */
   std::uint32_t local_handoff = 0;
+
+ private:
+  friend class Client;
+  zkr_lock_options convert() const {
+    zkr_lock_options given = ZKR_LOCK_OPTIONS_INIT;
+    given.reentrant = reentrant;
+    given.local_handoff = local_handoff;
+    return given;
+  }
 };
+
+// --- end of generated
 
 namespace detail {
 
@@ -1833,10 +1850,27 @@ class Semaphore : public detail::Recipe<detail::SemaphoreVerbs> {
   }
 };
 
+// --- generated from api: options of Election
+
+/** How an election behaves. */
 struct ElectionOptions {
-  /** Which of Curator's elections takes part. kazoo has one layout of its own. */
+  /**
+   * Whose election it takes part in: Curator's LeaderLatch (ElectionLayout::Latch) or LeaderSelector
+   * (ElectionLayout::Selector). kazoo has one layout of its own, which naming chooses. Unless told:
+   * ElectionLayout::Latch.
+   */
   ElectionLayout layout = ElectionLayout::Latch;
+
+ private:
+  friend class Client;
+  zkr_election_options convert() const {
+    zkr_election_options given = ZKR_ELECTION_OPTIONS_INIT;
+    given.layout = layout;
+    return given;
+  }
 };
+
+// --- end of generated
 
 /** One candidate in the election of a leader. What it wins is a Leadership. */
 class Election : public detail::Recipe<detail::ElectionVerbs> {
@@ -2058,17 +2092,30 @@ class [[nodiscard]] DoubleBarrier::Scope {
 
 inline DoubleBarrier::Scope DoubleBarrier::scope(Milliseconds timeout) { return Scope(*this, timeout); }
 
+// --- generated from api: options of Queue
+
+/** How a queue behaves, in whichever order its items are taken. */
 struct QueueOptions {
-  /** How many items there may be. All who put have to give the same number; a full queue makes them wait. */
+  /**
+   * How many items there may be; without it there is no bound. All who put have to give the same number; a
+   * full queue makes them wait.
+   */
   std::optional<std::size_t> max_items;
   /** Whether an item goes when the session of the client that put it ends. */
   bool ephemeral = false;
-  /** Over how many nodes the items are spread. More is faster, and keeps the order only within each. */
+  /**
+   * Over how many nodes the items are spread. More than one is faster, and keeps the order only within
+   * each. Unless told: 1.
+   */
   std::size_t shards = 1;
-  /** How often an item is claimed before it goes to the dead letters, 16 times unless given; 0: there is no
-   * end. */
+  /** How often an item is claimed before it goes to the dead letters, 16 times unless told; 0 for no end. */
   std::optional<std::uint32_t> max_attempts;
-  /** Whose queue it takes part in. Priority and delay queues have one layout with each naming. */
+  /**
+   * Whose queue it takes part in: Curator's SimpleDistributedQueue and ZooKeeper's own, or kazoo's Queue
+   * where naming is kazoo's (QueueLayout::Simple); Curator's DistributedQueue (QueueLayout::Distributed);
+   * kazoo's LockingQueue (QueueLayout::Locking). Priority and delay queues have one layout with each
+   * naming. Unless told: QueueLayout::Simple.
+   */
   QueueLayout layout = QueueLayout::Simple;
 
  private:
@@ -2076,13 +2123,15 @@ struct QueueOptions {
   zkr_queue_options convert() const {
     zkr_queue_options given = ZKR_QUEUE_OPTIONS_INIT;
     if (max_items) given.max_items = static_cast<std::int64_t>(*max_items);
-    if (max_attempts) given.max_attempts = *max_attempts;
-    given.shards = shards;
-    given.layout = layout;
     given.ephemeral = ephemeral;
+    given.shards = shards;
+    if (max_attempts) given.max_attempts = *max_attempts;
+    given.layout = layout;
     return given;
   }
 };
+
+// --- end of generated
 
 /**
  * An item that was claimed. Settle it with ack() or nack(); the destructor gives back what is not settled, in
@@ -2699,9 +2748,14 @@ class Config {
   detail::Handle<zkr_config, zkr_config_free> handle_;
 };
 
+/** How a counter behaves. */
 struct CounterOptions {
-  /** Which of Curator's counters takes part (ZKR_COUNTER_LAYOUT_ATOMIC). kazoo has one layout of its own. */
-  zkr_counter_layout layout = ZKR_COUNTER_LAYOUT_ATOMIC;
+  /**
+   * Whose counter it takes part in: Curator's DistributedAtomicLong, 64 bits (CounterLayout::Atomic), or
+   * SharedCount, 32 bits (CounterLayout::Shared). kazoo has one layout of its own, which naming chooses.
+   * Unless told: CounterLayout::Atomic.
+   */
+  CounterLayout layout = CounterLayout::Atomic;
 
  private:
   friend class Client;
@@ -2896,9 +2950,14 @@ class DelayQueue {
   detail::Handle<zkr_delay_queue, zkr_delay_queue_free> handle_;
 };
 
+/** How a group behaves. */
 struct GroupOptions {
-  /** Where the members are (ZKR_GROUP_LAYOUT_DEFAULT). */
-  zkr_group_layout layout = ZKR_GROUP_LAYOUT_DEFAULT;
+  /**
+   * Whose group it takes part in: Curator's GroupMember (GroupLayout::Member), kazoo's Party
+   * (GroupLayout::Party) or ShallowParty (GroupLayout::ShallowParty). By default GroupLayout::Party where
+   * naming is kazoo's, else GroupLayout::Member.
+   */
+  GroupLayout layout = GroupLayout::Default;
 
  private:
   friend class Client;
@@ -3494,7 +3553,8 @@ class Nodes {
   zkr_client *client_;
 };
 
-/** How a client connects and behaves; zkrecipes.h explains each option. */
+// --- generated from api: options of the client
+/** How a client connects and behaves. */
 struct Options {
   struct Auth {
     std::string scheme, credential;
@@ -3503,42 +3563,136 @@ struct Options {
     std::string scheme, id, permissions;
   };
   struct Tls {
-    std::string ca, cert, key;
+    /** The authorities to trust, and their revocation lists if there are any. It must be given. */
+    std::string ca;
+    /**
+     * Our own certificate and what leads from it to an authority, for servers that ask who we are; together
+     * with key.
+     */
+    std::string cert;
+    /** The private key of cert, without a passphrase. */
+    std::string key;
+    /** Whether the server's certificate must name the host of the connect string. Unless told: true. */
     bool verify_hostname = true;
+    /**
+     * Whether a revocation list in ca still counts when its time has passed (its nextUpdate). Without it,
+     * the certificates that the list is about are refused then: nobody says which were revoked since.
+     */
     bool allow_expired_crls = false;
   };
   struct Sasl {
-    std::string user, password;
+    /** Who we are. */
+    std::string user;
+    /** How we prove it; it does not travel itself. */
+    std::string password;
   };
   struct Retry {
-    Milliseconds base{50}, max{5'000};
+    /** The first pause before a call tries again. Unless told: 50 ms. */
+    Milliseconds base{50};
+    /** The longest pause; pauses double up to it. Unless told: 5,000 ms. */
+    Milliseconds max{5'000};
+    /** How long a call goes without a server before ConnectionLost; connect_timeout if it is not given. */
     std::optional<Milliseconds> give_up_after;
   };
 
+  /**
+   * How long the servers keep the session of a client that they do not hear from. After that, what it held
+   * is free for others. The servers may grant more or less: client.session_timeout() tells. Unless told:
+   * 10,000 ms.
+   */
   Milliseconds session_timeout{10'000};
+  /** How long connecting may take before ConnectionLost. Unless told: 10,000 ms. */
   Milliseconds connect_timeout{10'000};
-  /** Empty is "host:pid". */
+  /** Written into contender nodes so that people see who holds what; host:pid when not given. */
   std::string identity;
+  /**
+   * Credentials to present to the servers: a scheme such as digest, and a credential such as
+   * user:password.
+   */
   std::vector<Auth> auth;
+  /**
+   * Whether auth and sasl may travel over plain text, where everybody on the way can read the one, and
+   * guess the password of the other. Without it, they travel over TLS and to servers on this machine
+   * (localhost, 127.0.0.0/8, ::1) only.
+   */
   bool allow_plaintext_auth = false;
-  /** Refuse a path that somebody else has made so that everybody may delete below it. */
+  /**
+   * Whether to refuse (Denied) a path that somebody else has made so that everybody may delete below it,
+   * where nodes of ours are not everybody's. Without it there is a warning in the log, once per path.
+   */
   bool refuse_open_parents = false;
+  /**
+   * Who may touch the nodes that we create: everybody (AclChoice::Open), whoever presents the same
+   * credentials (AclChoice::Creator), or a list of scheme, id and letters of rwcda. By default
+   * AclChoice::Creator if credentials are given, else AclChoice::Open.
+   */
   AclChoice acl = AclChoice::Default;
   std::vector<AclEntry> acl_list;
+  /** TLS towards the servers. */
   std::optional<Tls> tls;
+  /** SASL towards the servers, with DIGEST-MD5. */
   std::optional<Sasl> sasl;
+  /**
+   * Whose node names to use, so that others on the same path take part: Curator's (Naming::Curator),
+   * kazoo's (Naming::Kazoo), or those of the recipes that ship with ZooKeeper (Naming::Zookeeper). Unless
+   * told: Naming::Curator.
+   */
   Naming naming = Naming::Curator;
+  /**
+   * What the heartbeat of a holder proves. LeaseMode::Strict: that a majority of the servers still honours
+   * the session. LeaseMode::Relaxed: less, for less work of the servers; for a few seconds around a
+   * partition two clients may both believe that they hold. Unless told: LeaseMode::Strict.
+   */
   LeaseMode lease = LeaseMode::Strict;
+  /** How calls try again when the connection breaks. */
   Retry retry;
+  /** Accept a server that has lost its majority and only reads. */
   bool read_only = false;
   /**
    * The largest tickTime of every server that may lead; doubled for clients of an observer that follows a
-   * follower. With a quarter of session_timeout or less, a pause of half of that costs nothing that is held.
+   * follower (observerMasterPort). With a quarter of the session timeout or less, a pause of half of that
+   * costs nothing that is held; without it, of three tenths. zkrecipes doctor says what to give.
    */
   std::optional<Milliseconds> server_tick;
-  /** How many requests may be on their way at once; what comes on top waits for an answer. */
-  std::uint32_t max_in_flight = 1000;
+  /**
+   * How many requests may be on their way at once. What comes on top waits for an answer, and can be
+   * withdrawn meanwhile; heartbeats, pings and deletions do not wait. Unless told: 1,000.
+   */
+  std::uint32_t max_in_flight = 1'000;
+
+ private:
+  friend class Client;
+  zkr_options convert() const {
+    zkr_options given = ZKR_OPTIONS_INIT;
+    given.session_timeout_ms = session_timeout.count();
+    given.connect_timeout_ms = detail::wait_ms(connect_timeout);
+    given.identity = detail::c_text_if_any("identity", identity);
+    given.allow_plaintext_auth = allow_plaintext_auth;
+    given.refuse_open_parents = refuse_open_parents;
+    if (tls) {
+      given.tls = true;
+      given.tls_ca = detail::c_text_if_any("tls ca", tls->ca);
+      given.tls_cert = detail::c_text_if_any("tls cert", tls->cert);
+      given.tls_key = detail::c_text_if_any("tls key", tls->key);
+      given.tls_verify_hostname = tls->verify_hostname;
+      given.tls_allow_expired_crls = tls->allow_expired_crls;
+    }
+    if (sasl) {
+      given.sasl_user = detail::c_text("sasl user", sasl->user);
+      given.sasl_password = detail::c_text("sasl password", sasl->password);
+    }
+    given.naming = naming;
+    given.lease = lease;
+    given.retry_base_ms = retry.base.count();
+    given.retry_max_ms = retry.max.count();
+    if (retry.give_up_after) given.retry_give_up_after_ms = detail::wait_ms(*retry.give_up_after);
+    given.read_only = read_only;
+    if (server_tick) given.server_tick_ms = server_tick->count() == 0 ? -1 : server_tick->count();
+    given.max_in_flight = max_in_flight;
+    return given;
+  }
 };
+// --- end of generated
 
 /**
  * Calls back with what the library says of itself, up to a level, on a thread of its own: about connections,
@@ -3627,9 +3781,7 @@ class Client {
 
   /** Makes a handle of a lock. Validates, but sends nothing. */
   Lock lock(const std::string &path, const LockOptions &options = {}) {
-    zkr_lock_options c = ZKR_LOCK_OPTIONS_INIT;
-    c.reentrant = options.reentrant;
-    c.local_handoff = options.local_handoff;
+    const zkr_lock_options c = options.convert();
     detail::Outcome outcome;
     zkr_lock *lock = nullptr;
     outcome.check(zkr_lock_new(get(), detail::c_text("path", path), &c, &lock, outcome.place()));
@@ -3676,8 +3828,7 @@ class Client {
   /** Makes a handle of an election, for a candidate that says data to whoever asks for the leader. */
   Election election(const std::string &path, const std::string &data = "",
                     const ElectionOptions &options = {}) {
-    zkr_election_options given = ZKR_ELECTION_OPTIONS_INIT;
-    given.layout = options.layout;
+    const zkr_election_options given = options.convert();
     detail::Outcome outcome;
     zkr_election *made = nullptr;
     outcome.check(zkr_election_new(get(), detail::c_text("path", path), data.data(), data.size(), &given,
@@ -3835,40 +3986,12 @@ class Client {
       acl.push_back({detail::c_text("acl scheme", one.scheme), detail::c_text("acl id", one.id),
                      detail::c_text("acl permissions", one.permissions)});
 
-    zkr_options c = ZKR_OPTIONS_INIT;
-    c.session_timeout_ms = options.session_timeout.count();
-    c.connect_timeout_ms = detail::wait_ms(options.connect_timeout);
-    c.identity = detail::c_text_if_any("identity", options.identity);
+    zkr_options c = options.convert();
     c.auth = auth.data();
     c.auth_count = auth.size();
     c.acl = options.acl;
     c.acl_list = acl.data();
     c.acl_count = acl.size();
-    if (options.tls) {
-      c.tls = true;
-      c.tls_verify_hostname = options.tls->verify_hostname;
-      c.tls_allow_expired_crls = options.tls->allow_expired_crls;
-      c.tls_ca = detail::c_text_if_any("tls ca", options.tls->ca);
-      c.tls_cert = detail::c_text_if_any("tls cert", options.tls->cert);
-      c.tls_key = detail::c_text_if_any("tls key", options.tls->key);
-    }
-    if (options.sasl) {
-      c.sasl_user = detail::c_text("sasl user", options.sasl->user);
-      c.sasl_password = detail::c_text("sasl password", options.sasl->password);
-    }
-    c.naming = options.naming;
-    c.lease = options.lease;
-    c.retry_base_ms = options.retry.base.count();
-    c.retry_max_ms = options.retry.max.count();
-    if (options.retry.give_up_after) c.retry_give_up_after_ms = detail::wait_ms(*options.retry.give_up_after);
-    c.read_only = options.read_only;
-    c.allow_plaintext_auth = options.allow_plaintext_auth;
-    if (options.server_tick) {
-      c.server_tick_ms = options.server_tick->count();
-      if (c.server_tick_ms == 0) c.server_tick_ms = -1; /* 0 is none in C */
-    }
-    c.refuse_open_parents = options.refuse_open_parents;
-    c.max_in_flight = options.max_in_flight;
 
     detail::Outcome outcome;
     zkr_client *client = nullptr;

@@ -58,13 +58,33 @@ def test_what_python_cannot_take_over_is_named(tmp_path: Path, right: str, wrong
     assert f"api/counter.toml: {said}" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("default = 1_000\n", "defaults = 1_000\n", "max_in_flight: defaults is no key of an option"),
+        ('"number"', '"figure"', "max_in_flight: figure is no type of an option, and no enum"),
+        ('"max_in_flight", ', "", "max_in_flight: say where it stands in C: at the end of c_later of [options]"),
+    ],
+)
+def test_what_is_wrong_with_an_option_is_named(tmp_path: Path, right: str, wrong: str, said: str) -> None:
+    shutil.copytree(ROOT / "api", tmp_path / "api")
+    described = tmp_path / "api/client.toml"
+    described.write_text(described.read_text().replace(right, wrong))
+    place = {**os.environ, "PYTHONPATH": str(tmp_path / "api/generate")}
+    done = subprocess.run(
+        [sys.executable, "-c", "import options; options.client()"], env=place, capture_output=True, text=True
+    )
+    assert f"api/client.toml: {said}" in done.stderr
+
+
 def words() -> list[list[str]]:
     """Of each choice, and of what is told in a few words."""
     described = tomllib.loads((ROOT / "api/enums.toml").read_text()).values()
     choices = (
-        choice
+        option
         for path in sorted((ROOT / "api").glob("*.toml"))
-        for choice in tomllib.loads(path.read_text()).get("options", {}).get("choices", {}).values()
+        for option in tomllib.loads(path.read_text()).get("option", {}).values()
+        if "values" in option
     )
     # A word has a signature of its own where it decides what is answered, as in `watch`.
     found = [one for one in described if one.get("words") and one["c"] != "zkr_watch_kind"] + [
@@ -87,3 +107,50 @@ def test_the_types_of_python_and_node_have_the_words(listed: list[str]) -> None:
         assert f"Literal[{', '.join(f'{chr(34)}{word}{chr(34)}' for word in listed)}]" in text(
             "python/zkrecipes", "*.py*"
         )
+
+
+# What is added to a description, and the files of each face that have to change with it.
+ADDED = {
+    "verb": (
+        "api/counter.toml",
+        '\n[verbs.reset]\ntakes = "to: i64"\ndoc = "Begins anew."\ncpp = "Begins anew."\n',
+        "core/src/blocking/generated/counter.rs ffi/src/generated/counter.rs include/zkrecipes.hpp "
+        "include/zkrecipes_coro.hpp bindings/python/src/generated/counter.rs python/zkrecipes/_native.pyi "
+        "python/zkrecipes/_recipes.py bindings/node/src/generated/counter.rs node/lib/counter.cjs "
+        "node/lib/counter.d.cts node/test/generated/verbs.mjs",
+    ),
+    "option": (
+        "api/queue.toml",
+        '\n[option.most_size]\ntype = "number"\ndefault = 7\nis = "How large an item may be."\n',
+        "core/src/options/generated.rs ffi/src/generated/queue.rs ffi/src/generated/defaults.h include/zkrecipes.hpp "
+        "bindings/python/src/generated/options.rs bindings/python/src/recipes.rs python/zkrecipes/_native.pyi "
+        "bindings/node/src/generated/options.rs node/lib/options.cjs node/lib/queue.d.cts docs/options.md "
+        "tests/drivers/rust/generated.rs tests/drivers/c/generated.h tests/drivers/python/generated.py "
+        "tests/drivers/node/generated.mjs",
+    ),
+    "kind of error": (
+        "api/errors.toml",
+        '\n[Busy]\ncode = 18\nagain = true\nis = "Too much is asked."\ndo = "wait"\nexit = "NO_SERVER"\n',
+        "core/src/error.rs ffi/src/status.rs include/zkrecipes.hpp python/zkrecipes/_native.pyi "
+        "python/zkrecipes/__init__.py node/lib/errors.d.cts cli/src/outcome.rs docs/errors.md",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ADDED)
+def test_what_is_described_once_is_in_every_language(tmp_path: Path, what: str) -> None:
+    name, added, reached = ADDED[what]
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    for path in (ROOT / one for one in listed):
+        copy = tmp_path / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_file():
+            copy.write_bytes(path.read_bytes())
+    text = (tmp_path / name).read_text()
+    (tmp_path / name).write_text(text.replace('"ephemeral"]', '"ephemeral"]\nc_later = ["most_size"]') + added)
+    subprocess.run([sys.executable, "api/generate"], cwd=tmp_path, check=True)
+    changed = {
+        one for one in listed if (ROOT / one).is_file() and (tmp_path / one).read_bytes() != (ROOT / one).read_bytes()
+    }
+    assert set(reached.split()) <= changed, f"a {what} is missing in these"
+    assert changed & {"api/counter.toml", "api/queue.toml", "api/errors.toml"} == {name}

@@ -8,6 +8,8 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 FILE = re.compile(
     r"[\w./-]*\w\.(?:[ch]|cjs|cpp|cts|hpp|js|json|md|mjs|mts|py|pyi|rs|scn|sh|toml|txt|yml)|[\w.-]+/[\w./-]*"
@@ -182,3 +184,34 @@ def test_every_file_that_is_named_is_there() -> None:
 def test_a_file_that_is_gone_is_noticed() -> None:
     assert missing(["core/src/turn/leaving.rs"]) == ["core/src/turn/leaving.rs"]
     assert missing(["core/src/turn/place.rs", "mod.rs", "leaving.rs"]) == ["leaving.rs"]
+
+
+def by_hand(path: Path) -> str:
+    """What of a file no command writes."""
+    return re.sub(r"generated from api: .*?end of generated", "", path.read_text(), flags=re.DOTALL)
+
+
+def tracked(*folders: str) -> list[Path]:
+    """The files of folders that no command writes as a whole."""
+    listed = subprocess.run(["git", "ls-files", *folders], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    attributes = ["git", "check-attr", "--stdin", "linguist-generated"]
+    told = subprocess.run(attributes, cwd=ROOT, check=True, input=listed, capture_output=True, text=True).stdout
+    names = (line.removesuffix(": linguist-generated: unspecified") for line in told.splitlines())
+    return [ROOT / name for name in names if not name.endswith(" set") and (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize("option", ["server_tick", "max_in_flight", "refuse_open_parents"])
+def test_no_language_has_an_option_by_hand(option: str) -> None:
+    faces = [
+        "ffi",
+        "include",
+        "bindings",
+        "python/zkrecipes",
+        "node/lib",
+        "tests/drivers",
+        "docs/site",
+        "docs/options.md",
+    ]
+    text = re.compile(option.replace("_", "_?"), re.IGNORECASE)
+    assert [path.relative_to(ROOT) for path in tracked(*faces) if text.search(by_hand(path))] == []
+    assert [path.name for path in tracked("api/*.toml") if option in path.read_text()] == ["client.toml"]

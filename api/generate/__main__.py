@@ -11,6 +11,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import options_c
+import options_cpp
+import options_docs
+import options_drivers
+import options_node
+import options_python
+import options_rust
 from blocking import blocking
 from c import functions
 from coro import coroutines
@@ -21,6 +28,7 @@ from errors import IN_CPP, PARTS, kinds, parts
 from marked import filled
 from napi import addon
 from node_refused import table
+from options import client
 from pyo3 import native, native_parts
 from python_names import parts as names_of_python
 
@@ -55,7 +63,7 @@ def with_modules(stems: list[str]) -> str:
 
 
 def more_of_cpp(every: dict[str, Description]) -> dict[str, str]:
-    return parts(IN_CPP) | {"enums": in_cpp(enums(every))}
+    return parts(IN_CPP) | {"enums": in_cpp(enums(every)), "options of the client": options_cpp.struct(client())}
 
 
 def main() -> int:
@@ -71,8 +79,15 @@ def main() -> int:
             files[COROUTINES] = formatted(COROUTINES, with_parts(COROUTINES, COROUTINES.read_text(), awaited))
             python = types(every)
             in_python = {"recipes": stub(python), "factories for type checkers": factories(python)}
+            options = [client(), *(of.options for of in every.values() if of.options)]
+            in_options = {
+                "options of the client in C": options_c.struct(client()),
+                "options of the client for Python": options_python.types(client()),
+                **options_python.for_asyncio(options),
+                **options_docs.parts(options),
+            }
             in_python |= asyncio_parts(python) | native_parts(python) | names_of_python(python, kinds())
-            files |= filled(parts(PARTS) | parts_of(enums(every)) | in_python | node.parts(every))
+            files |= filled(parts(PARTS) | parts_of(enums(every)) | in_options | in_python | node.parts(every))
             files |= {
                 NATIVE / name: text for name, text in native(python, every, files[PYTHON / "_native.pyi"]).items()
             }
@@ -81,6 +96,12 @@ def main() -> int:
             files |= node.files(every)
             files |= node.index(files) | table(every)
             files[WORDS] = in_core(enums(every))
+            files |= options_drivers.files(options)
+            files[options_rust.FILE] = options_rust.core(options)
+            files[NATIVE / "options.rs"] = options_python.native(options)
+            files[options_node.FILE] = options_node.lib(options)
+            files[ADDON / "options.rs"] = options_node.addon(options)
+            files[options_c.DEFAULTS] = options_c.macros(options)
             files |= {BLOCKING / name: text for name, text in blocking(every).items()}
             files |= {ADDON / name: text for name, text in addon(every).items()}
     folders = {path.parent for path in files if path.parent.name == "generated"}

@@ -6,7 +6,8 @@ import re
 from functools import cache
 
 from description import ROOT, Description, Verb, describe, descriptions, load, piped, rust_docs
-from kinds import ANSWERS, OUTPUTS, camel, snake
+from kinds import ANSWERS, OUTPUTS, camel
+from options_c import struct
 
 # The sources of the testing kit, and those that it has in common with the library.
 TESTING = "ffi/testing/src"
@@ -48,7 +49,7 @@ def homes() -> dict[str, str]:
     """Where the generated functions find what they name."""
     found = {"c_char": "std::ffi", "c_void": "std::ffi", "null": "std::ptr", "null_mut": "std::ptr"}
     found |= {"to_c": "crate::input", "Object": "crate::handle", "Result": "zkrecipes"}
-    found |= {"SelfSized": "crate::options", "choice": "crate::options"}
+    found |= {"SelfSized": "crate::sized", "choice": "crate::options"}
     for path in sorted((ROOT / "ffi/src").glob("*.rs")):
         declared = re.findall(TYPES, path.read_text(), flags=re.M)
         found |= dict.fromkeys(declared, f"crate::{path.stem}")
@@ -65,8 +66,10 @@ def homes() -> dict[str, str]:
 
 def declares(of: Description) -> list[str]:
     """The types that a description makes."""
-    options = [f"{of.type}_options", *(f"{of.type}_{name}" for name in of.options.get("choices", {}))]
-    return [of.type, of.handle, *(options if of.options else [])]
+    if not of.options:
+        return [of.type, of.handle]
+    choices = (f"{of.type}_{one.name}" for one in of.options.every if one.choice)
+    return [of.type, of.handle, of.options.c_type, *choices]
 
 
 class Function:
@@ -280,51 +283,6 @@ def a_list(name: str, described: dict[str, str]) -> str:
     )
 
 
-def an_options(of: Description) -> str:
-    """The struct of a recipe's options, whose fields are choices."""
-    options, core = f"{of.type}_options", f"{of.core_type}Options"
-    made, read_in = [], []
-    for name, described in of.options["choices"].items():
-        kind, core_kind = f"{of.type}_{name}", f"{of.core_type}{camel(name)}"
-        values = [(f"{kind.upper()}_{snake(value).upper()}", value, doc) for value, doc in described["values"].items()]
-        listed = "\n".join(f"{rust_docs(doc)}\n{c} = {at}," for at, (c, _, doc) in enumerate(values))
-        made.append(
-            f"{rust_docs(described['is'])}\n#[repr(C)]\n#[derive(Copy, Clone)]\npub enum {kind} {{\n{listed}\n}}\n\n"
-            f"/// A {kind} from C.\n#[repr(transparent)]\n#[derive(Copy, Clone)]\n"
-            f"pub struct Given{core_kind}(i32);\n"
-        )
-        # Default is what goes without saying, where that depends on something else.
-        arms = "".join(
-            f"{kind}::{c} => options{'' if value == 'Default' else f'.{name}(zkrecipes::{core_kind}::{value})'},\n"
-            for c, value, _ in values
-        )
-        every = ", ".join(f"{kind}::{c}" for c, _, _ in values)
-        read_in.append(f'let options = match choice("{name}", self.{name}.0, &[{every}])? {{\n{arms}}};\n')
-    choices = of.options["choices"]
-    fields = "".join(
-        f"{rust_docs(one['field'])}\npub {name}: Given{of.core_type}{camel(name)},\n" for name, one in choices.items()
-    )
-    # No struct of the caller's has padding.
-    rest = ["reserved"] if len(choices) % 2 else []
-    zeros = "self.reserved.to_ne_bytes().to_vec()" if rest else "Vec::new()"
-    if rest:
-        fields += "/// Zero.\npub reserved: u32,\n"
-    defaults = "".join(f"{name}: Given{of.core_type}{camel(name)}(0),\n" for name in choices)
-    made.append(
-        f"{rust_docs(of.options['is'])}\n#[repr(C)]\n#[derive(Copy, Clone)]\npub struct {options} {{\n"
-        f"/// sizeof({options}), as {options.upper()}_INIT sets it.\npub size: usize,\n{fields}}}\n\n"
-        f"impl SelfSized for {options} {{\n"
-        f'const INIT: &\'static str = "{options.upper()}_INIT";\n'
-        f"const LEAST: usize = size_of::<{options}>();\n\n"
-        f"fn defaults() -> {options} {{\n{options} {{ size: size_of::<{options}>(),\n{defaults}"
-        f"{'reserved: 0,' if rest else ''} }}\n}}\n\n"
-        f"fn reserved(&self) -> Vec<u8> {{\n{zeros}\n}}\n}}\n\n"
-        f"impl {options} {{\nfn convert(&self) -> Result<zkrecipes::{core}> {{\n"
-        f"let options = zkrecipes::{core}::default();\n{''.join(read_in)}Ok(options)\n}}\n}}\n"
-    )
-    return "\n".join(made) + "\n"
-
-
 WRITERS = {
     "waits": waiting,
     "now": at_once,
@@ -344,7 +302,7 @@ def functions(of: Description) -> str:
             f"pub(crate) type {of.handle} = Recipe<{of.holds}>;\n\n"
             f"impl Object for {of.handle} {{\ntype Opaque = {of.type};\n"
             f'const NAME: &\'static str = "{of.type}";\n\nfn is_part(&self) -> bool {{\nself.is_part\n}}\n}}\n\n'
-            f"{an_options(of) if of.options else ''}{body}"
+            f"{struct(of.options) if of.options else ''}{body}"
         )
     body = "\n".join([*(a_list(name, described) for name, described in of.lists.items()), body])
     code = re.sub(r"^\s*///.*$", "", body, flags=re.M)

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from description import Description, Verb, load, paragraphs, piped, with_parts
+import options_cpp
+from description import Description, Verb, load, piped, with_parts
 from kinds import ANSWERS, HANDED_OVER, OUTPUTS, STREAMS, TELLS
+from options_cpp import cpp_docs
 
 # What the members of a class that is written by hand give to C, where that is not get().
 HANDLES = {"nodes": "client_"} | dict.fromkeys(("queue", "queue_put", "double_barrier"), "handle()")
-
-
-def cpp_docs(text: str) -> str:
-    lines = paragraphs(text, 102)
-    if len(lines) == 1 and len(lines[0]) <= 101:
-        return f"/** {lines[0]} */"
-    return "\n".join(["/**", *(f" * {line}".rstrip() for line in lines), " */"])
 
 
 def cpp_result(verb: Verb) -> tuple[str, str]:
@@ -114,25 +109,12 @@ def members(of: Description, call: str = "", handle: str = "get()") -> str:
 def a_class(of: Description) -> str:
     """A class that has nothing but its verbs."""
     name = of.core_type
+    options = f"{options_cpp.struct(of.options)}\n" if of.options else ""
     return (
-        f"{cpp_options(of) if of.options else ''}{cpp_docs(of.cpp)}\nclass {name} {{\npublic:\n"
+        f"{options}{cpp_docs(of.cpp)}\nclass {name} {{\npublic:\n"
         f"explicit {name}({of.type} *handle) : handle_(handle) {{}}\n\n{members(of, handle='handle()')}\n\n"
         f"{of.type} *handle() const noexcept {{ return handle_.get(); }}\n\nprivate:\n"
         f"detail::Handle<{of.type}, {of.type}_free> handle_;\n}};"
-    )
-
-
-def cpp_options(of: Description) -> str:
-    name, kind = f"{of.core_type}Options", f"{of.type}_options"
-    fields, set_to = "", ""
-    for field, described in of.options["choices"].items():
-        first = next(iter(described["values"]))
-        choice = f"{of.type}_{field}"
-        fields += f"{cpp_docs(described['field'])}\n{choice} {field} = {choice.upper()}_{first.upper()};\n"
-        set_to += f"given.{field} = {field};\n"
-    return (
-        f"struct {name} {{\n{fields}\nprivate:\nfriend class Client;\n{kind} convert() const {{\n"
-        f"{kind} given = {kind.upper()}_INIT;\n{set_to}return given;\n}}\n}};\n\n"
     )
 
 
@@ -176,7 +158,7 @@ def tables(every: list[Description]) -> str:
 def header(path: Path, every: dict[str, Description], template: str, more: dict[str, str]) -> str:
     """The header with its marked parts anew; `template` describes the verbs that all of a kind have."""
     text = path.read_text()
-    shared = Description(template, "", "", "it.core", "", "", {}, "", {})
+    shared = Description(template, "", "", "it.core", "", "", {}, "", None)
     shared.verbs = [Verb(name, False, "", **given) for name, given in load(template)["verbs"].items()]
     parts = {"tables": tables([one for one in every.values() if one.verbs_table])}
     parts[template] = members(shared, "Verbs::")
@@ -185,6 +167,8 @@ def header(path: Path, every: dict[str, Description], template: str, more: dict[
             parts["recipes"] = f"{parts.get('recipes', '')}\n\n{a_class(of)}".strip()
             continue
         parts[name] = members(of, handle=HANDLES.get(name, "get()"))
+        if of.options:
+            parts[f"options of {of.core_type}"] = options_cpp.struct(of.options)
     parts["factories"] = factories(every)
     return formatted(path, with_parts(path, text, {name: f"\n{part}\n\n" for name, part in parts.items()} | more))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import tomllib
 from kinds import INPUTS, OUTPUTS, Input, camel
+from options import Options, read
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 API = ROOT / "api"
@@ -71,6 +72,12 @@ class Verb:
         return [(name, INPUTS[kind].of(self.of)) for name, kind in pairs(self.takes)]
 
     @property
+    def options_of(self) -> str:
+        """Of which recipe it takes the options, if it does."""
+        kinds = [kind for _, kind in pairs(self.takes) if kind.endswith("options")]
+        return (kinds[0].removesuffix("options").rstrip("_") or self.of) if kinds else ""
+
+    @property
     def outputs(self) -> list[tuple[str, str, bool]]:
         return [(name, kind.rstrip("?"), kind.endswith("?")) for name, kind in pairs(self.gives)]
 
@@ -94,7 +101,7 @@ class Description:
     lists: dict[str, dict[str, str]]
     # The documentation of the whole class in C++, if that is generated.
     cpp: str
-    options: dict[str, Any]
+    options: Options | None
     # What stands behind the handle.
     holds: str = ""
     # How the functions call the handle.
@@ -117,7 +124,7 @@ class Description:
 
 
 # Besides what a Description keeps by the same name.
-KEYS = {"like", "without", "words", "heading", "is"}
+KEYS = {"like", "without", "words", "heading", "is", "option"}
 RUST_KEYS = {"name", "derefs", "must_use", "cancelled", "example"}
 NODE_KEYS = {"name", "is", "extends", "asks", "core", "of"}
 # The faces that are generated one for one, so that a verb can be by hand in one of them.
@@ -126,9 +133,13 @@ PYTHON_KEYS = {"doc", "asyncio", "cancel", "shows", "bases", "stub", "blocking_s
 VERB_KINDS = {"waits", "now", "question", "subscription", "stream", "new", "free"}
 
 
+# What there is besides.
+NO_VERBS = {"client", "enums", "errors"}
+
+
 def descriptions(folder: str = "") -> list[str]:
     """What has verbs."""
-    return sorted(folder + path.stem for path in (API / folder).glob("*.toml") if path.stem not in ("enums", "errors"))
+    return sorted(folder + path.stem for path in (API / folder).glob("*.toml") if path.stem not in NO_VERBS)
 
 
 def load(name: str) -> dict[str, Any]:
@@ -181,7 +192,7 @@ def describe(name: str) -> Description:
         is_a=given.get("is", "").strip(),
         lists=given.get("lists", {}),
         cpp=given.get("cpp", "").strip(),
-        options=given.get("options", {}),
+        options=read(name, given) if "options" in given else None,
         rust=given.get("rust"),
         node=given.get("node"),
         python=given.get("python"),

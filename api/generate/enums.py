@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import tomllib
 from description import API, Description, piped, rust_docs
-from kinds import camel, snake
+from kinds import snake
 
 KEYS = {"c", "prefix", "cpp", "given", "rust", "words", "option", "none", "values"}
 NAME = """
@@ -75,11 +75,13 @@ def enums(every: dict[str, Description]) -> list[Enum]:
             )
         )
     for of in every.values():
-        for field, given in of.options.get("choices", {}).items():
-            c, name = f"{of.type}_{field}", f"{of.core_type}{camel(field)}"
-            found.append(
-                Enum(name, c, f"{c.upper()}_", given["cpp"], True, name, ["parse"], field, "Default", given["values"])
-            )
+        for one in of.options.every if of.options else []:
+            c = f"{of.type}_{one.name}"
+            if one.choice:
+                cpp, words = one.cpp, ["parse"]
+                found.append(
+                    Enum(one.enum, c, f"{c.upper()}_", cpp, True, one.enum, words, one.name, "Default", one.values)
+                )
     return found
 
 

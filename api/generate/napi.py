@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from description import Description, Verb, piped
-from kinds import snake
+from kinds import camel, snake
 from node_kinds import (
     answer,
     arguments,
-    arguments_of,
     factory_of,
     is_property,
     is_wait,
@@ -44,14 +43,6 @@ FACTORY = """
         Ok({name}::new(made.or_throw(env)?, &self.0.inbox))
     }}
 """
-# What a recipe takes whose options are choices, of the words for them.
-CHOICES = """
-fn {recipe}_options({takes}) -> zkrecipes::Result<{name}Options> {{
-    let mut options = {name}Options::default();
-    {fields}
-    Ok(options)
-}}
-"""
 # Where the methods find what they use.
 HOMES = {
     "BigInt": "napi::bindgen_prelude",
@@ -70,7 +61,6 @@ HOMES = {
     "Outcome": "zkrecipes",
     "PriorityQueue": "crate::queue",
     "Queue": "crate::queue",
-    "QueueSettings": "crate::queue",
     "Remote": "crate::remote",
     "Stat": "crate::nodes",
     "buffer": "crate::remote",
@@ -135,7 +125,7 @@ def a_type(name: str, of: list[Description]) -> str:
 
 def factories(every: list[Description]) -> str:
     """What makes the handles, of the client."""
-    made = choices = ""
+    made = ""
     for of in every:
         verb = factory_of(of, "addon")
         if verb is None:
@@ -144,14 +134,8 @@ def factories(every: list[Description]) -> str:
         takes = [f"{one}: {kind.rust}" for one, kind in names]
         given = [kind.hand.format(n=one) for one, kind in names]
         before = after = ""
-        if of.options:
-            fields = list(of.options["choices"])
-            takes += [f"{field}: Option<String>" for field in fields]
-            choices += choices_of(of)
-            before, after = f"{of.argument}_options({', '.join(fields)}).and_then(|options| ", ")"
-            given.append("options")
-        elif any(kind == "queue_options" for _, kind in arguments_of(verb)):
-            takes.append("options: QueueSettings")
+        if verb.options_of:
+            takes.append(f"options: {camel(verb.options_of)}Settings")
             before, after = "options.into_core().and_then(|options| ", ")"
             given.append("options")
         made += FACTORY.format(
@@ -162,19 +146,7 @@ def factories(every: list[Description]) -> str:
             after=after,
             given=", ".join(given),
         )
-    return f"{choices}\n#[napi]\nimpl Client {{{made}}}\n"
-
-
-def choices_of(of: Description) -> str:
-    fields = ""
-    for field, choice in of.options["choices"].items():
-        # One that has no default of its own leaves it to the core.
-        rest = f"{field}.map(|word| word.parse()).transpose()?"
-        if "Default" not in choice["values"]:
-            rest = f"{field}.map_or(Ok(options.{field}), |word| word.parse())?"
-        fields += f"options.{field} = {rest};\n"
-    takes = ", ".join(f"{field}: Option<String>" for field in of.options["choices"])
-    return CHOICES.format(recipe=of.argument, name=of.core_type, takes=takes, fields=fields)
+    return f"\n#[napi]\nimpl Client {{{made}}}\n"
 
 
 def with_uses(code: str, homes: dict[str, str]) -> str:
@@ -199,10 +171,11 @@ def addon(every: dict[str, Description]) -> dict[str, str]:
     code = {module: text for module, text in code.items() if text}
     made = [name for name in types if f"pub struct {name}(" in code.get(snake(name), "")]
     homes = dict.fromkeys(made, "crate::generated") | HOMES
-    homes |= {f"{of.core_type}Options": "zkrecipes" for of in every.values() if of.options}
+    homes |= {f"{of.core_type}Settings": "crate::generated" for of in every.values() if of.options}
     files = {f"{module}.rs": with_uses(text, homes) for module, text in code.items()}
-    modules = "".join(f"mod {module};\n" for module in sorted(code))
-    files["mod.rs"] = modules + "\n" + "".join(f"pub use {snake(name)}::{name};\n" for name in sorted(made))
+    modules = "".join(f"mod {module};\n" for module in sorted([*code, "options"]))
+    own = "".join(f"pub use {snake(name)}::{name};\n" for name in sorted(made))
+    files["mod.rs"] = f"{modules}\npub use options::*;\n{own}"
     head = "//! Generated from api/ by api/generate; do not edit.\n\n"
     rustfmt = ("rustfmt", "--edition", "2024", "--config-path", ".")
     return {path: piped(f"{head}{text}", *rustfmt) for path, text in files.items()}

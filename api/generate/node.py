@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import options_node
 from description import Description, Verb
 from node_kinds import (
     LIB,
@@ -25,7 +26,8 @@ from node_kinds import (
     told,
     type_name,
 )
-from node_types import declared_class, declared_factories, declared_members, declared_options, imports
+from node_types import declared_class, declared_factories, declared_members, imports
+from options import client
 
 WIDTH = 140
 CLASS = """
@@ -151,24 +153,26 @@ def factories(every: list[Description]) -> str:
         if verb is None:
             continue
         name, takes, given = name_of(of, verb), parameters(of, verb), checked(of, verb)
-        if of.options:
-            choices = ", ".join(f"'{lower_camel(field)}'" for field in of.options["choices"])
+        if verb.options_of:
             takes.append("options")
-            given.append(f"...check.choices('{name}', options, [{choices}])")
-        elif any(kind == "queue_options" for _, kind in arguments_of(verb)):
-            takes.append("options")
-            given.append(f"queueOptions('{name}', options)")
+            given.append(f"{lower_camel(verb.options_of)}Options('{name}', options)")
         text += FACTORY.format(
             name=name, takes=", ".join(takes), type=type_name(of), given="".join(f", {one}" for one in given)
         )
     return f"{text.rstrip()}\n"
 
 
+def options_of(every: list[Description]) -> list[str]:
+    """What checks the options of those."""
+    verbs = (factory_of(of, "node") for of in every)
+    return sorted({f"{lower_camel(verb.options_of)}Options" for verb in verbs if verb and verb.options_of})
+
+
 def recipes(every: list[Description], line: str, with_options: bool) -> str:
     """What the client asks for, to make handles of it, or to declare what makes them."""
     found: dict[str, list[str]] = {}
     for of in (of for of in every if factory_of(of, "node")):
-        options = [f"{type_name(of)}Options"] if of.options and with_options else []
+        options = [of.options.node_type] if of.options and with_options else []
         found.setdefault(home(of), []).extend([type_name(of), *options])
     return "".join(line.format(names=", ".join(sorted(names)), file=file) for file, names in sorted(found.items()))
 
@@ -203,7 +207,9 @@ def parts(every: dict[str, Description]) -> dict[str, str]:
     """What stands between marks in node/lib: verbs and types by the names of their classes, and what makes them."""
     types = [of for of in every.values() if of.node is not None]
     found = {
-        "recipes of the client": recipes(types, "const {{ {names} }} = require('./{file}.cjs')\n", with_options=False),
+        "recipes of the client": recipes(types, "const {{ {names} }} = require('./{file}.cjs')\n", with_options=False)
+        + f"const {{ {', '.join(options_of(types))} }} = require('./options.cjs')\n",
+        "options of Client": options_node.interface(client()),
         "factories": factories(types),
         "types of recipes": recipes(types, "import {{ {names} }} from './{file}.cjs'\n", with_options=True),
         "types of factories": declared_factories(types),
@@ -217,11 +223,14 @@ def parts(every: dict[str, Description]) -> dict[str, str]:
         if "is" in told(of):
             whole = CLASS.format(name=name, base=told(of).get("extends", "Remote"), members=members(of))
             add(f"class {name}", whole.removeprefix("\n"))
-            add(f"types of {name}", declared_options(of) + ("\n" if of.options else "") + declared_class(of))
+            interface = f"{options_node.interface(of.options)}\n" if of.options else ""
+            add(f"types of {name}", interface + declared_class(of))
         else:
             add(f"verbs of {name}", members(of))
             add(f"types of {name}", declared_members(of))
-            add(f"options of {name}", declared_options(of))
+    for of in every.values():
+        if of.options and "is" not in told(of):
+            add(f"options of {of.core_type}", options_node.interface(of.options))
     return {name: part for name, part in found.items() if part}
 
 

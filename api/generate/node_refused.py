@@ -40,11 +40,15 @@ def row(of: Description, verb: Verb, type_of: str, options: list[str]) -> str:
     return f"  {{ type: '{type_of}', verb: '{name_of(of, verb)}', takes: {braces}, options: [{listed}]{makes} }},\n"
 
 
+def choices_of(of: Description) -> list[str]:
+    return [lower_camel(one.name) for one in of.options.every if one.is_choice] if of.options else []
+
+
 def table(every: dict[str, Description]) -> dict[Path, str]:
     text = HEAD
     for of in (of for of in every.values() if of.node is not None):
         if verb := factory_of(of, "node"):
-            text += row(of, verb, "Client", [lower_camel(field) for field in of.options.get("choices", {})])
+            text += row(of, verb, "Client", choices_of(of))
         for verb in own_verbs(of, "node"):
             if not is_property(verb) and verb.kind != "subscription":
                 text += row(of, verb, type_name(of), options_of(verb))

@@ -6,7 +6,7 @@ import re
 
 from description import Description, Verb, paragraphs
 from errors import kinds
-from kinds import snake
+from kinds import camel
 from node_kinds import (
     ARGUMENTS,
     Argument,
@@ -106,16 +106,6 @@ def declared_class(of: Description) -> str:
     return f"{head}{declared_members(of)}}}\n"
 
 
-def declared_options(of: Description) -> str:
-    if not of.options:
-        return ""
-    fields = ""
-    for field, choice in of.options["choices"].items():
-        words = " | ".join(f"'{snake(value)}'" for value in choice["values"] if value != "Default")
-        fields += f"{docs(choice['node'].strip())}  {lower_camel(field)}?: {words} | undefined\n"
-    return f"export interface {type_name(of)}Options {{\n{fields}}}\n"
-
-
 def declared_factories(every: list[Description]) -> str:
     text = ""
     for of in every:
@@ -126,10 +116,8 @@ def declared_factories(every: list[Description]) -> str:
             f"{lower_camel(one)}{'?' if kind is ARGUMENTS['bytes?'] else ''}: {kind.ts}"
             for one, kind in arguments(of, verb)
         ]
-        if of.options:
-            takes.append(f"options?: {type_name(of)}Options")
-        elif any(kind == "queue_options" for _, kind in arguments_of(verb)):
-            takes.append("options?: QueueOptions")
+        if verb.options_of:
+            takes.append(f"options?: {camel(verb.options_of)}Options")
         text += f"{docs(sentence(verb))}  {name_of(of, verb)}({', '.join(takes)}): {type_name(of)}\n"
     return text
 

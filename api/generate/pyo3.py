@@ -65,7 +65,7 @@ METHOD = """
 FACTORY = """
     {docs}
     {signature}fn {name}(slf: &Bound<'_, Self>{takes}) -> Answered {{
-        {reads}make(slf, path, |client, path| client.{name}({lent}){into}, crate::generated::{type}Base::of)
+        {reads}make(slf, path, |client, path| client.{name}({lent}){into}, crate::{home}::{type}Base::of)
     }}
 """
 PROPERTY = """
@@ -191,15 +191,13 @@ def method(one: Type, verb: Verb) -> str:
 def factory(one: Type, new: Verb) -> str:
     given = arguments(one.of, new)
     rest = [(name, it) for name, it in given if it and name != "path"]
-    reads = "".join(
-        f"{it.read}\n" if it.lend == "options" else f"let {name} = {it.read.format(n=name)};\n" for name, it in rest
-    )
-    if any(it.lend == "options" for _, it in rest):
-        reads = f"let mut options = zkrecipes::{one.name}Options::default();\n{reads}"
+    reads = "".join(f"let {name} = {it.read.format(n=name)};\n" for name, it in rest)
+    home = one.of.argument if one.is_by_hand else "generated"
     lent = dict.fromkeys(it.lend.format(n=name) for name, it in rest)
     return FACTORY.format(
         name=one.of.argument,
         type=one.name,
+        home=home,
         docs=rust(said(one.of, new)),
         signature=signature(given),
         takes=parameters(given),
@@ -264,7 +262,8 @@ def native(listed: list[Type], every: dict[str, Description], stub: str) -> dict
     modules = "".join(f"mod {snake(one.name)};\n" for one in whole)
     publics = "".join(f"pub use {snake(one.name)}::{{{one.name}, {one.name}Base}};\n" for one in whole)
     found["docs.rs"] = docs_by_hand(stub)
-    found["mod.rs"] = f"//! Generated from api/ by api/generate; do not edit.\n\npub mod docs;\n{modules}\n{publics}"
+    head = "//! Generated from api/ by api/generate; do not edit.\n\npub mod docs;\npub mod options;\n"
+    found["mod.rs"] = f"{head}{modules}\n{publics}"
     return {path: piped(text, "rustfmt", "--edition", "2024", "--config-path", ".") for path, text in found.items()}
 
 

@@ -7,8 +7,9 @@ import textwrap
 from dataclasses import dataclass
 
 from description import Description, Verb, pairs, paragraphs, piped
-from kinds import snake
-from python_kinds import ANSWERS, ARGUMENTS, OBJECTS, PROPERTIES, STREAMS, TELLS, Argument, word
+from options import options_of
+from options_python import signature
+from python_kinds import ANSWERS, ARGUMENTS, OBJECTS, PROPERTIES, STREAMS, TELLS, Argument
 
 # So that a docstring fits into a line of Rust as well as of Python.
 WIDTH = 108
@@ -116,25 +117,13 @@ def arguments(of: Description, verb: Verb) -> list[tuple[str, Argument | None]]:
     """By the names of Python, which has seconds where C has milliseconds; behind a star they have to be named."""
     found: list[tuple[str, Argument | None]] = []
     for name, kind in pairs(verb.python_takes or verb.rust_takes or verb.takes):
-        if kind == "options":
-            found += [("*", None), *choices(of)]
+        if verb.options_of and kind.endswith("options"):
+            read = f"crate::generated::options::{verb.options_of}({{n}})?"
+            found.append((name, Argument("", read, several=signature(options_of(verb.options_of)))))
             continue
         if name != "*" and kind not in ARGUMENTS:
             raise SystemExit(f'api/{of.name}.toml: {verb.name}: {name} has no type in Python; say by_hand = ["python"]')
         found.append((name.removesuffix("_ms"), ARGUMENTS.get(kind)))
-    return found
-
-
-def choices(of: Description) -> list[tuple[str, Argument | None]]:
-    """The options of a recipe that are nothing else."""
-    found: list[tuple[str, Argument | None]] = []
-    for name, choice in of.options["choices"].items():
-        words = word(*(snake(value) for value in choice["values"] if value != "Default"))
-        first = snake(next(iter(choice["values"])))
-        is_free = first == "default"
-        kind, default = (f"{words} | None", "None") if is_free else (words, f'"{first}"')
-        read = f'if let Some({name}) = {name} {{ options = options.{name}(convert::word("{name}", {name})?); }}'
-        found.append((name, Argument(kind, read, "options", default)))
     return found
 
 

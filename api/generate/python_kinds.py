@@ -59,12 +59,6 @@ ARGUMENTS = {
     "commit_mode": Argument(word("coordinator", "peer"), 'convert::word_or("{n}", {n})?', default='"coordinator"'),
 }
 
-QUEUE_OPTIONS = (
-    "*, max_items: int | None = None, ephemeral: bool = False, shards: int = 1, max_attempts: int | None = None, "
-    f'layout: {word("simple", "distributed", "locking")} = "simple"'
-)
-ARGUMENTS["queue_options"] = Argument("", "options::queue({n})?", several=QUEUE_OPTIONS)
-
 
 @dataclass(frozen=True)
 class Answer:

@@ -1,91 +1,19 @@
-//! Plain option structs, their defaults, and the validation that names the option at fault.
+//! What options are made of, and the validation that names the one at fault. The options themselves are in `generated`, of `api/`.
 
 mod credentials;
-mod recipe_options;
-mod setters;
+#[expect(clippy::derivable_impls, reason = "what each is unless told is seen at a glance")]
+mod generated;
 
 use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-pub use credentials::{Auth, SaslOptions, TlsOptions};
+pub use credentials::{Auth, SaslOptions};
 pub(crate) use credentials::{is_pem, path_of};
-pub use recipe_options::{
-    CounterLayout, CounterOptions, ElectionLayout, ElectionOptions, GroupLayout, GroupOptions, QueueLayout,
-    QueueOptions,
+pub use generated::{
+    ClientOptions, CounterLayout, CounterOptions, ElectionLayout, ElectionOptions, GroupLayout, GroupOptions,
+    LockOptions, QueueLayout, QueueOptions, RetryOptions, TlsOptions,
 };
-
-/// How a [`Client`](crate::Client) connects and behaves.
-///
-/// ```
-/// use std::time::Duration;
-/// use zkrecipes::ClientOptions;
-/// let mut options = ClientOptions::default().session_timeout(Duration::from_secs(6)).identity("billing-3");
-/// options.read_only = true; // the fields are there to be read and written, too
-/// assert_eq!(options.connect_timeout, Duration::from_secs(10));
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ClientOptions {
-    /// How long the server keeps the session of a silent client; negotiated down or up by the server.
-    pub session_timeout: Duration,
-    /// How long `connect` tries before ConnectionLost.
-    pub connect_timeout: Duration,
-    /// Written into contender nodes so that people see who holds what; `host:pid` when not given.
-    pub identity: Option<String>,
-    /// Credentials to present to the server.
-    pub auth: Vec<Auth>,
-    /// Whether `auth` and `sasl` may travel over plain text, where everybody on the way can read the one, and guess the
-    /// password of the other. Without it, they travel over TLS and to servers on this machine (`localhost`, 127.0.0.0/8,
-    /// `::1`) only.
-    pub allow_plaintext_auth: bool,
-    /// Who may touch the nodes that we create.
-    pub acl: AclChoice,
-    /// Whether to refuse (Denied) a path that somebody else has made so that everybody may delete below it, where nodes of ours
-    /// are not everybody's. Without it there is a warning in the log, once per path.
-    pub refuse_open_parents: bool,
-    /// TLS towards the server.
-    pub tls: Option<TlsOptions>,
-    /// SASL towards the server.
-    pub sasl: Option<SaslOptions>,
-    /// Whose node names to use, so that others on the same path take part.
-    pub naming: Naming,
-    /// How verbs retry when the connection breaks.
-    pub retry: RetryOptions,
-    /// What the heartbeat of a holder proves.
-    pub lease: LeaseMode,
-    /// The largest `tickTime` of every server that may lead, doubled for clients of an observer that follows a follower
-    /// (`observerMasterPort`). With a tick of a quarter of the session timeout or less, a pause of half of that costs nothing
-    /// that is held; without it, of three tenths. If it is shorter than the truth, what is held may be lost unnoticed.
-    pub server_tick: Option<Duration>,
-    /// Accept a server that lost its quorum and only reads.
-    pub read_only: bool,
-    /// How many requests may be on their way at once. What comes on top waits for an answer, and can be withdrawn meanwhile;
-    /// heartbeats, pings and deletions do not wait.
-    pub max_in_flight: u32,
-}
-
-impl Default for ClientOptions {
-    fn default() -> Self {
-        ClientOptions {
-            session_timeout: Duration::from_secs(10),
-            connect_timeout: Duration::from_secs(10),
-            identity: None,
-            auth: Vec::new(),
-            allow_plaintext_auth: false,
-            acl: AclChoice::Default,
-            refuse_open_parents: false,
-            tls: None,
-            sasl: None,
-            naming: Naming::Curator,
-            retry: RetryOptions::default(),
-            lease: LeaseMode::Strict,
-            server_tick: None,
-            read_only: false,
-            max_in_flight: 1000,
-        }
-    }
-}
 
 /// Who may touch the nodes that we create.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,24 +60,6 @@ pub enum Naming {
     Zookeeper,
 }
 
-/// How verbs retry when the connection breaks.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct RetryOptions {
-    /// The first pause.
-    pub base: Duration,
-    /// The longest pause; pauses double up to it.
-    pub max: Duration,
-    /// After this long without a server a verb gives up with ConnectionLost; `connect_timeout` when not given.
-    pub give_up_after: Option<Duration>,
-}
-
-impl Default for RetryOptions {
-    fn default() -> Self {
-        RetryOptions { base: Duration::from_millis(50), max: Duration::from_secs(5), give_up_after: None }
-    }
-}
-
 /// What the heartbeat of a holder proves.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LeaseMode {
@@ -176,59 +86,24 @@ impl LeaseTerms {
     }
 }
 
-/// How a [`Lock`](crate::Lock) behaves.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LockOptions {
-    /// The handle is the owner: nested acquisitions count. Never share such a handle between threads or tasks that
-    /// must exclude each other.
-    pub reentrant: bool,
-    /// How many times waiters of one client may pass the turn on in memory before they let others in; 0 for never. They
-    /// then share a fencing token, and only the pair with [`Held::passes`](crate::Held::passes) rises strictly.
-    pub local_handoff: u32,
-}
-
 impl ClientOptions {
+    /// One more credential to present to the server.
+    pub fn auth(mut self, auth: Auth) -> Self {
+        self.auth.push(auth);
+        self
+    }
+
     /// Checks every option; the error names the one at fault.
     pub fn validate(&self) -> Result<()> {
-        // The wire carries milliseconds in a signed 32 bit number.
-        let most = Duration::from_millis(i32::MAX as u64);
-        let positive = |name: &str, value: Duration| match value {
-            value if value < Duration::from_millis(1) => {
-                Err(Error::invalid(name, "must be at least one millisecond"))
-            }
-            value if value > most => Err(Error::invalid(name, "must be at most 24 days")),
-            _ => Ok(()),
-        };
-        positive("session_timeout", self.session_timeout)?;
-        positive("connect_timeout", self.connect_timeout)?;
-        if let Some(tick) = self.server_tick {
-            positive("server_tick", tick)?;
-            if tick > self.session_timeout / 2 {
-                return Err(Error::invalid(
-                    "server_tick",
-                    "must be at most half of session_timeout: the servers grant no less than two ticks",
-                ));
-            }
+        self.check_ranges()?;
+        if self.server_tick.is_some_and(|tick| tick > self.session_timeout / 2) {
+            return Err(Error::invalid(
+                "server_tick",
+                "must be at most half of session_timeout: the servers grant no less than two ticks",
+            ));
         }
-        positive("retry.base", self.retry.base)?;
-        positive("retry.max", self.retry.max)?;
         if self.retry.max < self.retry.base {
             return Err(Error::invalid("retry.max", "must not be shorter than retry.base"));
-        }
-        if let Some(identity) = &self.identity {
-            if identity.is_empty() {
-                return Err(Error::invalid("identity", "must not be empty; leave it out for host:pid"));
-            }
-            if identity.len() > 1024 {
-                return Err(Error::invalid(
-                    "identity",
-                    "must be at most 1,024 bytes: every contender node carries it",
-                ));
-            }
-        }
-        if self.max_in_flight == 0 {
-            return Err(Error::invalid("max_in_flight", "must be at least 1"));
         }
         self.check_credentials()?;
         if let AclChoice::List(entries) = &self.acl {

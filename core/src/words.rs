@@ -132,19 +132,6 @@ impl FromStr for LeaseMode {
     }
 }
 
-impl FromStr for QueueLayout {
-    type Err = Error;
-
-    fn from_str(s: &str) -> Result<QueueLayout> {
-        match s {
-            "simple" => Ok(QueueLayout::Simple),
-            "distributed" => Ok(QueueLayout::Distributed),
-            "locking" => Ok(QueueLayout::Locking),
-            _ => Err(Error::invalid("layout", format!("{s:?} is not one of simple, distributed, locking"))),
-        }
-    }
-}
-
 impl FromStr for CounterLayout {
     type Err = Error;
 
@@ -178,6 +165,19 @@ impl FromStr for GroupLayout {
             "party" => Ok(GroupLayout::Party),
             "shallow_party" => Ok(GroupLayout::ShallowParty),
             _ => Err(Error::invalid("layout", format!("{s:?} is not one of member, party, shallow_party"))),
+        }
+    }
+}
+
+impl FromStr for QueueLayout {
+    type Err = Error;
+
+    fn from_str(s: &str) -> Result<QueueLayout> {
+        match s {
+            "simple" => Ok(QueueLayout::Simple),
+            "distributed" => Ok(QueueLayout::Distributed),
+            "locking" => Ok(QueueLayout::Locking),
+            _ => Err(Error::invalid("layout", format!("{s:?} is not one of simple, distributed, locking"))),
         }
     }
 }

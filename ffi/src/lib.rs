@@ -70,8 +70,6 @@ mod commits;
 #[path = "generated/two_phase_commit.rs"]
 mod two_phase_commit;
 
-mod queue_options;
-
 #[path = "generated/queue.rs"]
 mod queue;
 

@@ -5,13 +5,9 @@
 //! is what went without saying before; callers of today have zero there, and anything else is refused.
 
 use std::ffi::{c_char, c_void};
-use std::mem::offset_of;
 use std::time::Duration;
 
-use zkrecipes::{
-    AclChoice, AclEntry, Auth, ClientOptions, Error, LeaseMode, LockOptions, Naming, Result, SaslOptions,
-    TlsOptions,
-};
+use zkrecipes::{AclChoice, AclEntry, Auth, Error, Result, SaslOptions, TlsOptions, time};
 
 use crate::input;
 pub(crate) use crate::sized::{Flag, SelfSized, read};
@@ -95,99 +91,100 @@ pub struct zkr_acl_entry {
     pub permissions: *const c_char,
 }
 
+// --- generated from api: options of the client in C
+
 /// How a client connects and behaves. Start from ZKR_OPTIONS_INIT, which has the defaults.
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct zkr_options {
     /// sizeof(zkr_options), as ZKR_OPTIONS_INIT sets it.
     pub size: usize,
-    /// How long the server keeps the session of a silent client (10,000); the server may negotiate it.
+    /// How long the servers keep the session of a client that they do not hear from. After that, what it held is free for
+    /// others. The servers may grant more or less: zkr_client_session_timeout tells. Unless told: 10,000.
     pub session_timeout_ms: i64,
-    /// How long connecting may take before ZKR_CONNECTION_LOST (10,000); any negative is for ever.
+    /// How long connecting may take before ZKR_CONNECTION_LOST. Any negative is for ever. Unless told: 10,000.
     pub connect_timeout_ms: i64,
-    /// Written into contender nodes so that people see who holds what; NULL is "host:pid".
+    /// Written into contender nodes so that people see who holds what; host:pid when not given.
     pub identity: *const c_char,
-    /// Credentials to present to the server.
+    /// Credentials to present to the servers: a scheme such as digest, and a credential such as user:password.
     pub auth: *const zkr_auth,
+    /// How many credentials there are at auth.
     pub auth_count: usize,
-    /// Who may touch the nodes that we create.
+    /// Who may touch the nodes that we create: everybody (ZKR_ACL_OPEN), whoever presents the same credentials
+    /// (ZKR_ACL_CREATOR), or a list of scheme, id and letters of rwcda. By default ZKR_ACL_CREATOR if credentials are
+    /// given, else ZKR_ACL_OPEN.
     pub acl: GivenAcl,
     /// Zero.
     pub reserved_1: u32,
-    /// The entries for ZKR_ACL_LIST.
+    /// The entries, for ZKR_ACL_LIST.
     pub acl_list: *const zkr_acl_entry,
+    /// How many entries there are at acl_list.
     pub acl_count: usize,
-    /// Speak TLS to the servers; it needs tls_ca.
+    /// TLS towards the servers. Set it to true together with what it needs.
     pub tls: Flag,
-    /// Whether the server's certificate must name its host (true).
+    /// Whether the server's certificate must name the host of the connect string. Unless told: true.
     pub tls_verify_hostname: Flag,
     /// Zero.
     pub reserved_2: [u8; 6],
-    /// The authorities to trust, and their revocation lists if there are any; our own certificate and its key, for servers that
-    /// ask who we are. Each is the path of a PEM file, or PEM itself.
+    /// The authorities to trust, and their revocation lists if there are any. It must be given.
     pub tls_ca: *const c_char,
+    /// Our own certificate and what leads from it to an authority, for servers that ask who we are; together with tls_key.
     pub tls_cert: *const c_char,
+    /// The private key of tls_cert, without a passphrase.
     pub tls_key: *const c_char,
-    /// SASL with DIGEST-MD5: the password itself does not travel. NULL is none.
+    /// Who we are.
     pub sasl_user: *const c_char,
+    /// How we prove it; it does not travel itself.
     pub sasl_password: *const c_char,
-    /// Whose node names to use (ZKR_NAMING_CURATOR).
+    /// Whose node names to use, so that others on the same path take part: Curator's (ZKR_NAMING_CURATOR), kazoo's
+    /// (ZKR_NAMING_KAZOO), or those of the recipes that ship with ZooKeeper (ZKR_NAMING_ZOOKEEPER). Unless told:
+    /// ZKR_NAMING_CURATOR.
     pub naming: GivenNaming,
-    /// What the heartbeat of a holder proves (ZKR_LEASE_STRICT).
+    /// What the heartbeat of a holder proves. ZKR_LEASE_STRICT: that a majority of the servers still honours the session.
+    /// ZKR_LEASE_RELAXED: less, for less work of the servers; for a few seconds around a partition two clients may both
+    /// believe that they hold. Unless told: ZKR_LEASE_STRICT.
     pub lease: GivenLease,
-    /// When the connection breaks: the first pause before trying again (50), the longest (5,000), and when to give up
-    /// with ZKR_CONNECTION_LOST (any negative: after connect_timeout_ms).
+    /// The first pause before a call tries again. Unless told: 50.
     pub retry_base_ms: i64,
+    /// The longest pause; pauses double up to it. Unless told: 5,000.
     pub retry_max_ms: i64,
+    /// How long a call goes without a server before ZKR_CONNECTION_LOST; connect_timeout_ms if it is not given. Any
+    /// negative is not given.
     pub retry_give_up_after_ms: i64,
-    /// Accept a server that lost its quorum and only reads.
+    /// Accept a server that has lost its majority and only reads.
     pub read_only: Flag,
     /// Zero.
     pub reserved_3: [u8; 7],
-    /// Whether auth and SASL may travel over plain text, where everybody on the way can read the one, and guess the password of
-    /// the other. Without it, they travel over TLS and to servers on this machine only.
+    /// Whether auth and sasl may travel over plain text, where everybody on the way can read the one, and guess the
+    /// password of the other. Without it, they travel over TLS and to servers on this machine (localhost, 127.0.0.0/8, ::1)
+    /// only.
     pub allow_plaintext_auth: Flag,
     /// Zero.
     pub reserved_4: [u8; 7],
-    /// The largest tickTime of every server that may lead, in milliseconds; doubled for clients of an observer that follows a
-    /// follower; 0 if nobody knows. With a quarter of session_timeout_ms or less, a pause of half of that costs nothing that is
-    /// held.
+    /// The largest tickTime of every server that may lead; doubled for clients of an observer that follows a follower
+    /// (observerMasterPort). With a quarter of the session timeout or less, a pause of half of that costs nothing that is
+    /// held; without it, of three tenths. zkrecipes doctor says what to give. 0: nobody knows.
     pub server_tick_ms: i64,
     /// Whether to refuse (ZKR_DENIED) a path that somebody else has made so that everybody may delete below it, where nodes
     /// of ours are not everybody's. Without it there is a warning in the log, once per path.
     pub refuse_open_parents: Flag,
     /// Zero.
     pub reserved_5: [u8; 7],
-    /// How many requests may be on their way at once (1,000). What comes on top waits for an answer, and can be withdrawn
-    /// meanwhile; heartbeats, pings and deletions do not wait.
+    /// How many requests may be on their way at once. What comes on top waits for an answer, and can be withdrawn
+    /// meanwhile; heartbeats, pings and deletions do not wait. Unless told: 1,000.
     pub max_in_flight: u32,
     /// Zero.
     pub reserved_6: u32,
-    /// Whether a revocation list in tls_ca still counts when its time has passed. Without it, the certificates that the list is
-    /// about are refused then.
+    /// Whether a revocation list in tls_ca still counts when its time has passed (its nextUpdate). Without it, the
+    /// certificates that the list is about are refused then: nobody says which were revoked since.
     pub tls_allow_expired_crls: Flag,
     /// Zero.
     pub reserved_7: [u8; 7],
 }
 
-/// How a lock behaves. Start from ZKR_LOCK_OPTIONS_INIT, which has the defaults.
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct zkr_lock_options {
-    /// sizeof(zkr_lock_options), as ZKR_LOCK_OPTIONS_INIT sets it.
-    pub size: usize,
-    /// The handle is the owner: nested acquisitions count. Never share such a handle between threads that must exclude
-    /// each other.
-    pub reentrant: Flag,
-    /// Zero.
-    pub reserved: [u8; 3],
-    /// How many times waiters of this process may pass the turn on in memory before they let others in (0: never).
-    pub local_handoff: u32,
-}
-
 impl SelfSized for zkr_options {
     const INIT: &'static str = "ZKR_OPTIONS_INIT";
-    const LEAST: usize = offset_of!(zkr_options, reserved_3) + size_of::<[u8; 7]>();
+    const LEAST: usize = std::mem::offset_of!(zkr_options, reserved_3) + size_of::<[u8; 7]>();
 
     fn defaults() -> zkr_options {
         zkr_options {
@@ -201,7 +198,7 @@ impl SelfSized for zkr_options {
             reserved_1: 0,
             acl_list: std::ptr::null(),
             acl_count: 0,
-            tls: Flag::default(),
+            tls: Flag(0),
             tls_verify_hostname: Flag(1),
             reserved_2: [0; 6],
             tls_ca: std::ptr::null(),
@@ -214,16 +211,16 @@ impl SelfSized for zkr_options {
             retry_base_ms: 50,
             retry_max_ms: 5_000,
             retry_give_up_after_ms: -1,
-            read_only: Flag::default(),
+            read_only: Flag(0),
             reserved_3: [0; 7],
-            allow_plaintext_auth: Flag::default(),
+            allow_plaintext_auth: Flag(0),
             reserved_4: [0; 7],
             server_tick_ms: 0,
-            refuse_open_parents: Flag::default(),
+            refuse_open_parents: Flag(0),
             reserved_5: [0; 7],
-            max_in_flight: 1000,
+            max_in_flight: 1_000,
             reserved_6: 0,
-            tls_allow_expired_crls: Flag::default(),
+            tls_allow_expired_crls: Flag(0),
             reserved_7: [0; 7],
         }
     }
@@ -231,68 +228,76 @@ impl SelfSized for zkr_options {
     fn reserved(&self) -> Vec<u8> {
         [
             &self.reserved_1.to_ne_bytes()[..],
-            &self.reserved_2,
-            &self.reserved_3,
-            &self.reserved_4,
-            &self.reserved_5,
-            &self.reserved_6.to_ne_bytes(),
-            &self.reserved_7,
+            &self.reserved_2[..],
+            &self.reserved_3[..],
+            &self.reserved_4[..],
+            &self.reserved_5[..],
+            &self.reserved_6.to_ne_bytes()[..],
+            &self.reserved_7[..],
         ]
         .concat()
     }
 }
 
-impl SelfSized for zkr_lock_options {
-    const INIT: &'static str = "ZKR_LOCK_OPTIONS_INIT";
-    const LEAST: usize = offset_of!(zkr_lock_options, local_handoff) + size_of::<u32>();
-
-    fn defaults() -> zkr_lock_options {
-        zkr_lock_options {
-            size: size_of::<zkr_lock_options>(),
-            reentrant: Flag::default(),
-            reserved: [0; 3],
-            local_handoff: 0,
-        }
-    }
-
-    fn reserved(&self) -> Vec<u8> {
-        self.reserved.to_vec()
-    }
-}
-
 impl zkr_options {
-    pub(crate) fn convert(&self) -> Result<ClientOptions> {
-        let mut options = ClientOptions::default();
+    pub(crate) fn convert(&self) -> Result<zkrecipes::ClientOptions> {
+        let mut options = zkrecipes::ClientOptions::default();
         options.session_timeout = input::millis("session_timeout_ms", self.session_timeout_ms)?;
         options.connect_timeout =
-            zkrecipes::time::from_millis("connect_timeout_ms", self.connect_timeout_ms).unwrap_or(FOR_EVER);
+            time::from_millis("connect_timeout_ms", self.connect_timeout_ms).unwrap_or(FOR_EVER);
         options.identity = input::optional_text("identity", self.identity)?;
-        let credentials = input::slice("auth", self.auth, self.auth_count)?;
-        options.auth = credentials.iter().map(auth).collect::<Result<_>>()?;
+        options.auth = self.auth()?;
         options.allow_plaintext_auth = self.allow_plaintext_auth.get("allow_plaintext_auth")?;
         options.refuse_open_parents = self.refuse_open_parents.get("refuse_open_parents")?;
         options.acl = self.acl()?;
         options.tls = self.tls()?;
         options.sasl = self.sasl()?;
-        options.naming = match choice("naming", self.naming.0, &NAMINGS)? {
-            zkr_naming::ZKR_NAMING_CURATOR => Naming::Curator,
-            zkr_naming::ZKR_NAMING_KAZOO => Naming::Kazoo,
-            zkr_naming::ZKR_NAMING_ZOOKEEPER => Naming::Zookeeper,
+        options.naming = match choice(
+            "naming",
+            self.naming.0,
+            &[zkr_naming::ZKR_NAMING_CURATOR, zkr_naming::ZKR_NAMING_KAZOO, zkr_naming::ZKR_NAMING_ZOOKEEPER],
+        )? {
+            zkr_naming::ZKR_NAMING_CURATOR => zkrecipes::Naming::Curator,
+            zkr_naming::ZKR_NAMING_KAZOO => zkrecipes::Naming::Kazoo,
+            zkr_naming::ZKR_NAMING_ZOOKEEPER => zkrecipes::Naming::Zookeeper,
         };
-        options.lease = match choice("lease", self.lease.0, &LEASES)? {
-            zkr_lease::ZKR_LEASE_STRICT => LeaseMode::Strict,
-            zkr_lease::ZKR_LEASE_RELAXED => LeaseMode::Relaxed,
+        options.lease = match choice(
+            "lease",
+            self.lease.0,
+            &[zkr_lease::ZKR_LEASE_STRICT, zkr_lease::ZKR_LEASE_RELAXED],
+        )? {
+            zkr_lease::ZKR_LEASE_STRICT => zkrecipes::LeaseMode::Strict,
+            zkr_lease::ZKR_LEASE_RELAXED => zkrecipes::LeaseMode::Relaxed,
         };
-        if self.server_tick_ms != 0 {
-            options.server_tick = Some(input::millis("server_tick_ms", self.server_tick_ms)?);
-        }
         options.retry.base = input::millis("retry_base_ms", self.retry_base_ms)?;
         options.retry.max = input::millis("retry_max_ms", self.retry_max_ms)?;
         options.retry.give_up_after =
-            zkrecipes::time::from_millis("retry_give_up_after_ms", self.retry_give_up_after_ms);
+            time::from_millis("retry_give_up_after_ms", self.retry_give_up_after_ms);
         options.read_only = self.read_only.get("read_only")?;
+        if self.server_tick_ms != 0 {
+            options.server_tick = Some(input::millis("server_tick_ms", self.server_tick_ms)?);
+        }
         options.max_in_flight = self.max_in_flight;
+
         Ok(options)
+    }
+
+    fn tls_options(&self) -> Result<zkrecipes::TlsOptions> {
+        let mut options = zkrecipes::TlsOptions::default();
+        options.ca = input::optional_text("tls_ca", self.tls_ca)?;
+        options.cert = input::optional_text("tls_cert", self.tls_cert)?;
+        options.key = input::optional_text("tls_key", self.tls_key)?;
+        options.verify_hostname = self.tls_verify_hostname.get("tls_verify_hostname")?;
+        options.allow_expired_crls = self.tls_allow_expired_crls.get("tls_allow_expired_crls")?;
+
+        Ok(options)
+    }
+}
+// --- end of generated
+
+impl zkr_options {
+    fn auth(&self) -> Result<Vec<Auth>> {
+        input::slice("auth", self.auth, self.auth_count)?.iter().map(auth).collect()
     }
 
     fn acl(&self) -> Result<AclChoice> {
@@ -308,13 +313,7 @@ impl zkr_options {
     }
 
     fn tls(&self) -> Result<Option<TlsOptions>> {
-        // They overwrite the key, however this ends.
-        let mut options = TlsOptions::default()
-            .verify_hostname(self.tls_verify_hostname.get("tls_verify_hostname")?)
-            .allow_expired_crls(self.tls_allow_expired_crls.get("tls_allow_expired_crls")?);
-        options.ca = input::optional_text("tls_ca", self.tls_ca)?;
-        options.cert = input::optional_text("tls_cert", self.tls_cert)?;
-        options.key = input::optional_text("tls_key", self.tls_key)?;
+        let options = self.tls_options()?;
         if self.tls.get("tls")? {
             return Ok(Some(options));
         }
@@ -339,13 +338,6 @@ impl zkr_options {
     }
 }
 
-impl zkr_lock_options {
-    pub(crate) fn convert(&self) -> Result<LockOptions> {
-        let reentrant = self.reentrant.get("reentrant")?;
-        Ok(LockOptions::default().reentrant(reentrant).local_handoff(self.local_handoff))
-    }
-}
-
 // The longest that the core takes for an option; the wire counts milliseconds in 31 bits.
 const FOR_EVER: Duration = Duration::from_millis(i32::MAX as u64);
 
@@ -363,9 +355,6 @@ fn acl_entry(given: &zkr_acl_entry) -> Result<AclEntry> {
 // In the order of their values.
 const ACLS: [zkr_acl; 4] =
     [zkr_acl::ZKR_ACL_DEFAULT, zkr_acl::ZKR_ACL_OPEN, zkr_acl::ZKR_ACL_CREATOR, zkr_acl::ZKR_ACL_LIST];
-const NAMINGS: [zkr_naming; 3] =
-    [zkr_naming::ZKR_NAMING_CURATOR, zkr_naming::ZKR_NAMING_KAZOO, zkr_naming::ZKR_NAMING_ZOOKEEPER];
-const LEASES: [zkr_lease; 2] = [zkr_lease::ZKR_LEASE_STRICT, zkr_lease::ZKR_LEASE_RELAXED];
 
 /// A choice from C, where an enum can have any value.
 pub(crate) fn choice<T: Copy>(argument: &str, given: i32, all: &[T]) -> Result<T> {
@@ -387,7 +376,7 @@ mod tests {
     #[cfg(target_pointer_width = "64")]
     fn the_least_size_of_every_struct_is_that_of_version_0_1() {
         assert_eq!(zkr_options::LEAST, 160);
-        assert_eq!(zkr_lock_options::LEAST, 16);
+        assert_eq!(crate::lock::zkr_lock_options::LEAST, 16);
     }
 
     #[test]

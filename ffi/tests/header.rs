@@ -51,6 +51,9 @@ fn check(crate_home: &Path, described: &str, name: &str, sections: &[(&str, &str
     let mut sections: Vec<_> =
         sections.iter().map(|(prefix, heading)| ((*prefix).into(), (*heading).into())).collect();
     sections.extend(described_headings(&Path::new(env!("CARGO_MANIFEST_DIR")).join(described)));
+    // The macros with the defaults of options.
+    let defaults = std::fs::read_to_string(crate_home.join("src/generated/defaults.h")).unwrap_or_default();
+    let raw = raw.replace("@DEFAULTS@\n", &defaults);
     let fresh = with_version(&with_headings(&compact(&raw), &sections));
 
     if std::env::var_os("ZKR_UPDATE_HEADER").is_some() {

@@ -25,10 +25,26 @@ function options(verb, value, known) {
   return value
 }
 
-/** Options that are all words, in this order; what they are is checked by the core. */
-function choices(verb, value, known) {
-  const given = options(verb, value, known)
-  return known.map((name) => optionalText(name, given[name]))
+/** An option that is an object of its own. */
+function group(name, value, checks, required = false) {
+  if (value === undefined && !required) return undefined
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid(name, `must be an object with ${Object.keys(checks).join(', ')}, not ${kindOf(value)}`)
+  }
+  options(name, value, Object.keys(checks))
+  return Object.fromEntries(Object.entries(checks).map(([key, checked]) => [key, checked(`${name}.${key}`, value[key])]))
+}
+
+/** One credential, or several. */
+function credentials(auth) {
+  const credential = (name, value) => Buffer.from(bytes(name, value))
+  return auth === undefined ? undefined : [auth].flat().map((one) => group('auth', one, { scheme: text, credential }, true))
+}
+
+function accessList(acl) {
+  if (acl === undefined || typeof acl === 'string') return acl
+  if (!Array.isArray(acl)) throw invalid('acl', `must be 'open', 'creator' or an array of entries, not ${kindOf(acl)}`)
+  return acl.map((entry) => group('acl', entry, { scheme: text, id: text, permissions: text }, true))
 }
 
 /** Milliseconds; leaving them out is for ever. The range is checked by the core. */
@@ -137,5 +153,6 @@ function signal(value) {
 }
 
 module.exports = {
-  bytes, callable, choices, count, flag, integer, isOptions, long, millis, optionalMillis, optionalText, options, orOption, signal, signalOf, text, version,
+  accessList, bytes, callable, count, credentials, flag, group, integer, isOptions, long, millis, optionalMillis, optionalText, options, orOption, signal,
+  signalOf, text, version,
 }

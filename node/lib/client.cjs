@@ -6,11 +6,11 @@ const check = require('./check.cjs')
 const { Calls, addon, listen, loop, now, stopListening } = require('./calls.cjs')
 const { TwoPhaseCommit } = require('./commit.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
-const { deliver, invalid, kindOf } = require('./errors.cjs')
+const { deliver } = require('./errors.cjs')
 const { Lock, MultiLock, ReadWriteLock, nativesOf } = require('./lock.cjs')
 const { snapshot } = require('./metrics.cjs')
 const { Nodes } = require('./nodes.cjs')
-const { queueOptions } = require('./queue.cjs')
+const { clientOptions, lockOptions } = require('./options.cjs')
 const { Remote, ask, call, callsOf, make, nativeOf, own, properties, wait } = require('./remote.cjs')
 const { inspect, shown } = require('./shown.cjs')
 const { Waits } = require('./waits.cjs')
@@ -23,6 +23,7 @@ const { Group } = require('./group.cjs')
 const { Names } = require('./names.cjs')
 const { DelayQueue, PriorityQueue, Queue } = require('./queue.cjs')
 const { Semaphore } = require('./semaphore.cjs')
+const { counterOptions, electionOptions, groupOptions, queueOptions } = require('./options.cjs')
 // --- end of generated
 
 // Somebody who listens wants to hear, whether or not they keep the client in a variable: until the client is closed.
@@ -54,7 +55,7 @@ class Client extends Remote {
   static async connect(hosts, options) {
     // Nothing given is a question to the environment, which the core answers.
     const where = hosts === undefined || hosts === null ? '' : check.text('hosts', hosts)
-    const { signal, ...settings } = connectOptions(options)
+    const { signal, ...settings } = clientOptions('connect', options)
     const calls = new Calls()
     const verb = () => addon.connect(loop, where, settings)
     // One that comes after the caller has withdrawn is closed.
@@ -124,11 +125,7 @@ class Client extends Remote {
   }
 
   lock(path, options) {
-    check.text('path', path)
-    const { reentrant, localHandoff } = check.options('lock', options, ['reentrant', 'localHandoff'])
-    check.flag('reentrant', reentrant)
-    check.integer('localHandoff', localHandoff, 0, 2 ** 32 - 1)
-    return make(Lock, this, 'lock', path, { reentrant, localHandoff })
+    return make(Lock, this, 'lock', check.text('path', path), lockOptions('lock', options))
   }
 
   readWriteLock(path) {
@@ -150,7 +147,7 @@ class Client extends Remote {
   }
 
   counter(path, options) {
-    return make(Counter, this, 'counter', check.text('path', path), ...check.choices('counter', options, ['layout']))
+    return make(Counter, this, 'counter', check.text('path', path), counterOptions('counter', options))
   }
 
   delayQueue(path, options) {
@@ -158,11 +155,11 @@ class Client extends Remote {
   }
 
   election(path, data = '', options) {
-    return make(Election, this, 'election', check.text('path', path), check.bytes('data', data, 'election(path, data, options)'), ...check.choices('election', options, ['layout']))
+    return make(Election, this, 'election', check.text('path', path), check.bytes('data', data, 'election(path, data, options)'), electionOptions('election', options))
   }
 
   group(path, options) {
-    return make(Group, this, 'group', check.text('path', path), ...check.choices('group', options, ['layout']))
+    return make(Group, this, 'group', check.text('path', path), groupOptions('group', options))
   }
 
   names(path) {
@@ -233,56 +230,6 @@ function watcher(client) {
     const watched = client.deref()
     if (watched) changed(watched, state)
   }
-}
-
-const OPTIONS = [
-  'sessionTimeout', 'connectTimeout', 'identity', 'auth', 'allowPlaintextAuth', 'refuseOpenParents', 'acl', 'tls', 'sasl', 'naming', 'retry',
-  'lease', 'serverTick', 'readOnly', 'maxInFlight', 'signal',
-]
-
-/** Checks names and types, and brings shorthands into the one form that the addon takes. */
-function connectOptions(given) {
-  const options = check.options('connect', given, OPTIONS)
-  return {
-    sessionTimeout: check.optionalMillis('sessionTimeout', options.sessionTimeout),
-    connectTimeout: check.optionalMillis('connectTimeout', options.connectTimeout),
-    identity: check.optionalText('identity', options.identity),
-    auth: options.auth === undefined ? undefined : [options.auth].flat().map(credential),
-    allowPlaintextAuth: check.flag('allowPlaintextAuth', options.allowPlaintextAuth),
-    refuseOpenParents: check.flag('refuseOpenParents', options.refuseOpenParents),
-    acl: accessList(options.acl),
-    tls: group('tls', options.tls, {
-      ca: check.optionalText, cert: check.optionalText, key: check.optionalText, verifyHostname: check.flag, allowExpiredCrls: check.flag,
-    }),
-    sasl: group('sasl', options.sasl, { user: check.text, password: check.text }),
-    naming: check.optionalText('naming', options.naming),
-    retry: group('retry', options.retry, { base: check.optionalMillis, max: check.optionalMillis, giveUpAfter: check.optionalMillis }),
-    lease: check.optionalText('lease', options.lease),
-    serverTick: check.optionalMillis('serverTick', options.serverTick),
-    readOnly: check.flag('readOnly', options.readOnly),
-    maxInFlight: check.integer('maxInFlight', options.maxInFlight, 1, 2 ** 32 - 1),
-    signal: check.signal(options.signal),
-  }
-}
-
-function credential(auth) {
-  return group('auth', auth, { scheme: check.text, credential: (name, value) => Buffer.from(check.bytes(name, value)) }, true)
-}
-
-function accessList(acl) {
-  if (acl === undefined || typeof acl === 'string') return acl
-  if (!Array.isArray(acl)) throw invalid('acl', `must be 'open', 'creator' or an array of entries, not ${kindOf(acl)}`)
-  return acl.map((entry) => group('acl', entry, { scheme: check.text, id: check.text, permissions: check.text }, true))
-}
-
-/** An option that is an object of its own. */
-function group(name, value, checks, required = false) {
-  if (value === undefined && !required) return undefined
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid(name, `must be an object with ${Object.keys(checks).join(', ')}, not ${kindOf(value)}`)
-  }
-  check.options(name, value, Object.keys(checks))
-  return Object.fromEntries(Object.entries(checks).map(([key, checked]) => [key, checked(`${name}.${key}`, value[key])]))
 }
 
 /** The version of the library. */

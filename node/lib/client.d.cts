@@ -6,7 +6,6 @@ import { CommitMode, TwoPhaseCommit, TwoPhaseCommitOptions } from './commit.cjs'
 import { Lock, LockOptions, MultiLock, ReadWriteLock } from './lock.cjs'
 import { Metrics } from './metrics.cjs'
 import { Nodes } from './nodes.cjs'
-import { QueueOptions } from './queue.cjs'
 import { Data, SignalOptions, WaitOptions } from './waits.cjs'
 // --- generated from api: types of recipes
 import { Barrier } from './barrier.cjs'
@@ -15,7 +14,7 @@ import { Counter, CounterOptions } from './counter.cjs'
 import { Election, ElectionOptions } from './election.cjs'
 import { Group, GroupOptions } from './group.cjs'
 import { Names } from './names.cjs'
-import { DelayQueue, PriorityQueue, Queue } from './queue.cjs'
+import { DelayQueue, PriorityQueue, Queue, QueueOptions } from './queue.cjs'
 import { Semaphore } from './semaphore.cjs'
 // --- end of generated
 
@@ -38,65 +37,100 @@ export interface AclEntry {
   permissions: string
 }
 
+// --- generated from api: options of Client
 export interface ConnectOptions {
-  /** How many milliseconds the server keeps the session of a silent client; 10,000 unless told. */
+  /**
+   * How long the servers keep the session of a client that they do not hear from. After that, what it held is free for others.
+   * The servers may grant more or less: `client.sessionTimeout` tells. In milliseconds. Unless told: 10,000.
+   */
   sessionTimeout?: number | undefined
-  /** How many milliseconds `connect` tries before `CONNECTION_LOST`; 10,000 unless told. */
+  /** How long connecting may take before `CONNECTION_LOST`. In milliseconds. Unless told: 10,000. */
   connectTimeout?: number | undefined
-  /** Written into contender nodes so that people see who holds what; `host:pid` unless told. */
+  /** Written into contender nodes so that people see who holds what; `host:pid` when not given. */
   identity?: string | undefined
-  /** Credentials to present to the server. */
+  /** Credentials to present to the servers: a scheme such as `digest`, and a credential such as `user:password`. */
   auth?: Auth | readonly Auth[] | undefined
   /**
    * Whether `auth` and `sasl` may travel over plain text, where everybody on the way can read the one, and guess the password of
-   * the other. Without it, they travel over TLS and to servers on this machine only.
+   * the other. Without it, they travel over TLS and to servers on this machine (`localhost`, 127.0.0.0/8, `::1`) only.
    */
   allowPlaintextAuth?: boolean | undefined
   /**
-   * Whether to refuse (DENIED) a path that somebody else has made so that everybody may delete below it, where nodes of ours are
-   * not everybody's. Without it there is a warning in the log, once per path.
+   * Whether to refuse (`DENIED`) a path that somebody else has made so that everybody may delete below it, where nodes of ours
+   * are not everybody's. Without it there is a warning in the log, once per path.
    */
   refuseOpenParents?: boolean | undefined
-  /** Who may touch the nodes that we create; `creator` when `auth` or `sasl` is given, else `open`. */
-  acl?: 'open' | 'creator' | readonly AclEntry[] | undefined
   /**
-   * TLS towards the servers: the authorities to trust and their revocation lists (`ca`, needed), our own certificate and its key
-   * for servers that ask, each the path of a PEM file, or PEM itself; whether theirs must name the host (`true` unless told), and
-   * whether a revocation list still counts when its time has passed (`false` unless told).
+   * Who may touch the nodes that we create: everybody (`open`), whoever presents the same credentials (`creator`), or a list of
+   * scheme, id and letters of `rwcda`. By default `creator` if credentials are given, else `open`.
    */
+  acl?: 'open' | 'creator' | readonly AclEntry[] | undefined
+  /** TLS towards the servers. */
   tls?:
     | {
+        /** The authorities to trust, and their revocation lists if there are any. It must be given. */
         ca?: string | undefined
+        /** Our own certificate and what leads from it to an authority, for servers that ask who we are; together with `key`. */
         cert?: string | undefined
+        /** The private key of `cert`, without a passphrase. */
         key?: string | undefined
+        /** Whether the server's certificate must name the host of the connect string. Unless told: `true`. */
         verifyHostname?: boolean | undefined
+        /**
+         * Whether a revocation list in `ca` still counts when its time has passed (its `nextUpdate`). Without it, the
+         * certificates that the list is about are refused then: nobody says which were revoked since.
+         */
         allowExpiredCrls?: boolean | undefined
       }
     | undefined
-  /** SASL with DIGEST-MD5: the password itself does not travel. */
-  sasl?: { user: string; password: string } | undefined
-  /** Whose node names to use, so that others on the same path take part; `curator` unless told. */
-  naming?: 'curator' | 'kazoo' | 'zookeeper' | undefined
-  /** How verbs retry when the connection breaks, in milliseconds; `giveUpAfter` is `connectTimeout` unless told. */
-  retry?: { base?: number | undefined; max?: number | undefined; giveUpAfter?: number | undefined } | undefined
-  /** What the heartbeat of a holder proves: the quorum (`strict`), or less for less (`relaxed`). */
-  lease?: 'strict' | 'relaxed' | undefined
+  /** SASL towards the servers, with DIGEST-MD5. */
+  sasl?:
+    | {
+        /** Who we are. */
+        user: string
+        /** How we prove it; it does not travel itself. */
+        password: string
+      }
+    | undefined
   /**
-   * The largest `tickTime` of every server that may lead, in milliseconds; doubled for clients of an observer that follows a
-   * follower. With a quarter of `sessionTimeout` or less, a pause of half of that costs nothing that is held. `zkrecipes doctor`
-   * says what to give.
+   * Whose node names to use, so that others on the same path take part: Curator's (`curator`), kazoo's (`kazoo`), or those of
+   * the recipes that ship with ZooKeeper (`zookeeper`). Unless told: `curator`.
    */
-  serverTick?: number | undefined
-  /** Accept a server that lost its quorum and only reads. */
+  naming?: 'curator' | 'kazoo' | 'zookeeper' | undefined
+  /**
+   * What the heartbeat of a holder proves. `strict`: that a majority of the servers still honours the session. `relaxed`: less,
+   * for less work of the servers; for a few seconds around a partition two clients may both believe that they hold. Unless told:
+   * `strict`.
+   */
+  lease?: 'strict' | 'relaxed' | undefined
+  /** How calls try again when the connection breaks. */
+  retry?:
+    | {
+        /** The first pause before a call tries again. In milliseconds. Unless told: 50. */
+        base?: number | undefined
+        /** The longest pause; pauses double up to it. In milliseconds. Unless told: 5,000. */
+        max?: number | undefined
+        /** How long a call goes without a server before `CONNECTION_LOST`; `connectTimeout` if it is not given. In milliseconds. */
+        giveUpAfter?: number | undefined
+      }
+    | undefined
+  /** Accept a server that has lost its majority and only reads. */
   readOnly?: boolean | undefined
   /**
-   * How many requests may be on their way at once; 1,000 unless told. What comes on top waits for an answer, and can be withdrawn
-   * meanwhile; heartbeats, pings and deletions do not wait.
+   * The largest `tickTime` of every server that may lead; doubled for clients of an observer that follows a follower
+   * (`observerMasterPort`). With a quarter of the session timeout or less, a pause of half of that costs nothing that is held;
+   * without it, of three tenths. `zkrecipes doctor` says what to give. In milliseconds.
+   */
+  serverTick?: number | undefined
+  /**
+   * How many requests may be on their way at once. What comes on top waits for an answer, and can be withdrawn meanwhile;
+   * heartbeats, pings and deletions do not wait. Unless told: 1,000.
    */
   maxInFlight?: number | undefined
-  /** Aborting ends the attempt: `connect` rejects with `signal.reason` and leaves no session. Once connected, it has no effect. */
+  /** Aborting it ends the attempt to connect; once connected, it has no effect. */
   signal?: AbortSignal | undefined
 }
+// --- end of generated
 
 export type State = 'connected' | 'suspended' | 'lost' | 'closed'
 

@@ -3,7 +3,10 @@
 import { SignalOptions } from './waits.cjs'
 
 export interface CounterOptions {
-  /** Which of Curator's counters takes part: `atomic`, 64 bits, unless told; or `shared`, 32 bits. */
+  /**
+   * Whose counter it takes part in: Curator's `DistributedAtomicLong`, 64 bits (`atomic`), or `SharedCount`, 32 bits (`shared`).
+   * kazoo has one layout of its own, which `naming` chooses. Unless told: `atomic`.
+   */
   layout?: 'atomic' | 'shared' | undefined
 }
 

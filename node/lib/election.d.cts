@@ -5,7 +5,10 @@ import { Data, SignalOptions, WaitOptions } from './waits.cjs'
 
 // --- generated from api: options of Election
 export interface ElectionOptions {
-  /** Which of Curator's elections takes part: `latch` (`LeaderLatch`) unless told, or `selector` (`LeaderSelector`). */
+  /**
+   * Whose election it takes part in: Curator's `LeaderLatch` (`latch`) or `LeaderSelector` (`selector`). kazoo has one layout of
+   * its own, which `naming` chooses. Unless told: `latch`.
+   */
   layout?: 'latch' | 'selector' | undefined
 }
 // --- end of generated

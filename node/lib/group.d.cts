@@ -4,8 +4,8 @@ import { Data, SignalOptions } from './waits.cjs'
 // --- generated from api: options of Group
 export interface GroupOptions {
   /**
-   * Whose group it is: Curator's `GroupMember`, kazoo's `Party`, or kazoo's `ShallowParty`. The last two have no room for data.
-   * `party` where the client's `naming` is `kazoo`, else `member`.
+   * Whose group it takes part in: Curator's `GroupMember` (`member`), kazoo's `Party` (`party`) or `ShallowParty`
+   * (`shallow_party`). By default `party` where `naming` is kazoo's, else `member`.
    */
   layout?: 'member' | 'party' | 'shallow_party' | undefined
 }

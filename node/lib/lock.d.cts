@@ -2,15 +2,20 @@ import { Guard } from './handle.cjs'
 import { Held } from './held.cjs'
 import { SignalOptions } from './waits.cjs'
 
+// --- generated from api: options of Lock
 export interface LockOptions {
-  /** The handle is the owner: nested acquisitions count, everyone who uses the handle is inside together. */
+  /**
+   * The handle is the owner: nested acquisitions count. Never share such a handle between threads or tasks that must exclude
+   * each other.
+   */
   reentrant?: boolean | undefined
   /**
-   * How many times the lock may be passed on in memory, from one handle of this client to the next that waits, before others get
-   * their turn; 0 unless told. Such an acquisition shares the fencing token of the first one, and has a higher `held.passes`.
+   * How many times waiters of one client may pass the turn on in memory before others get theirs. They then share a fencing
+   * token, and only the pair of token and `passes` rises strictly. Unless told: 0.
    */
   localHandoff?: number | undefined
 }
+// --- end of generated
 
 /**
  * A mutual exclusion lock, or one side of a read/write lock.

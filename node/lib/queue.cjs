@@ -287,17 +287,4 @@ async function serve(item, work, ending) {
   await settling.catch((error) => report('process', error))
 }
 
-/** As the addon takes them. */
-function queueOptions(verb, options) {
-  const given = check.options(verb, options, ['maxItems', 'ephemeral', 'shards', 'maxAttempts', 'layout'])
-  const number = (name) => check.integer(name, given[name], 0, 2 ** 32 - 1)
-  return {
-    maxItems: number('maxItems'),
-    ephemeral: check.flag('ephemeral', given.ephemeral),
-    shards: number('shards'),
-    maxAttempts: number('maxAttempts'),
-    layout: check.optionalText('layout', given.layout),
-  }
-}
-
-module.exports = { Backlog, DeadLetters, DelayQueue, PriorityQueue, Queue, queueOptions }
+module.exports = { Backlog, DeadLetters, DelayQueue, PriorityQueue, Queue }

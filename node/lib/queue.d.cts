@@ -2,21 +2,27 @@ import { WaitProgress } from './handle.cjs'
 import { Item } from './item.cjs'
 import { Data, SignalOptions, WaitOptions } from './waits.cjs'
 
+// --- generated from api: options of Queue
 export interface QueueOptions {
-  /** How many items there may be. All who put have to give the same number; a full queue makes them wait. */
+  /**
+   * How many items there may be; without it there is no bound. All who put have to give the same number; a full queue makes them
+   * wait.
+   */
   maxItems?: number | undefined
   /** Whether an item goes when the session of the client that put it ends. */
   ephemeral?: boolean | undefined
-  /** Over how many nodes the items are spread, 1 unless told. More is faster, and keeps the order only within each. */
+  /** Over how many nodes the items are spread. More than one is faster, and keeps the order only within each. Unless told: 1. */
   shards?: number | undefined
-  /** How often an item is claimed before it goes to the dead letters, 16 unless told; 0 for no end. */
+  /** How often an item is claimed before it goes to the dead letters, 16 times unless told; 0 for no end. */
   maxAttempts?: number | undefined
   /**
-   * Whose queue it takes part in: `simple` unless told (Curator's `SimpleDistributedQueue`, and ZooKeeper's own recipe),
-   * `distributed` (Curator's `DistributedQueue`), or `locking` (kazoo's `LockingQueue`, with its naming).
+   * Whose queue it takes part in: Curator's `SimpleDistributedQueue` and ZooKeeper's own, or kazoo's `Queue` where `naming` is
+   * kazoo's (`simple`); Curator's `DistributedQueue` (`distributed`); kazoo's `LockingQueue` (`locking`). Priority and delay
+   * queues have one layout with each naming. Unless told: `simple`.
    */
   layout?: 'simple' | 'distributed' | 'locking' | undefined
 }
+// --- end of generated
 
 export interface ProcessOptions extends SignalOptions {
   /** How many items are worked on at once, 1 unless told. */

@@ -288,12 +288,20 @@ def test_a_bad_option_of_a_queue_is_refused_by_name(
     assert getattr(client, factory)("/queue", max_items=None, layout=None).path == "/queue"
 
 
+@pytest.mark.parametrize("factory", ["counter", "election", "group"])
+def test_an_option_that_a_recipe_does_not_know_is_refused_by_name(client: zkrecipes.Client, factory: str) -> None:
+    with pytest.raises(zkrecipes.InvalidType, match=r"colour.*layout"):
+        getattr(client, factory)("/recipe", colour="blue")
+
+
 def test_asyncio_refuses_the_same(hosts: str) -> None:
     async def refused() -> None:
         async with zkrecipes.aio.Client(hosts) as client:
             for bad in ({"cancel_on_lost": 1}, {"reentrant": 1}, {"cancel_on_los": True}):
                 with pytest.raises(zkrecipes.Invalid, match=next(iter(bad))):
                     client.lock("/lock", **bad)
+            with pytest.raises(zkrecipes.InvalidType, match="colour"):
+                client.election("/leader", colour="blue")  # type: ignore[arg-type]
             for path in BAD_PATHS:
                 with pytest.raises((zkrecipes.Invalid, zkrecipes.TooLarge)):
                     client.lock(path)

@@ -178,27 +178,12 @@ class ClientBase(SessionBase):
     """What both clients share."""
 
     def __init__(self, hosts: str | None = None, **options: Unpack[ClientOptions]) -> None: ...
-    def lock(self, path: str, *, reentrant: bool = False, local_handoff: int = 0) -> Lock:
-        """A mutual exclusion on `path`, first come, first served.
-
-        A `reentrant` handle is the owner: who uses it is inside together, and nested acquisitions count. With
-        `local_handoff`, those who wait in this client share one node, and pass the turn on in memory at most so many times
-        before others get theirs; see `held.passes`.
-        """
     @staticmethod
     def _check_lock(path: str, timeout: float | None) -> None: ...
     def read_write_lock(self, path: str) -> ReadWriteLock:
         """Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`."""
     def multi_lock(self, locks: Iterable[Lock]) -> MultiLock:
         """Several locks of this client as one: all or none, in the order of their paths."""
-    def semaphore(self, path: str, permits: int) -> Semaphore:
-        """At most `permits` at once on `path`. All who use the path have to name the same number, or get Mismatch."""
-    def election(
-        self, path: str, data: bytes | str = b"", *, layout: Literal["latch", "selector"] = "latch"
-    ) -> Election:
-        """The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader. `layout` says which
-        of Curator's elections takes part: "latch" or "selector".
-        """
     # --- generated from api: factories for type checkers
     def barrier(self, path: str) -> Barrier:
         """A barrier at `path`: while it is up, everybody who comes to it waits."""
@@ -230,9 +215,24 @@ class ClientBase(SessionBase):
         see of this one; the client's identity by default.
         """
 
+    def election(
+        self, path: str, data: bytes | str = b"", *, layout: Literal["latch", "selector"] = "latch"
+    ) -> Election:
+        """The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader.
+        `layout` says which of Curator's elections takes part: "latch" or "selector".
+        """
+
     def group(self, path: str, *, layout: Literal["member", "party", "shallow_party"] | None = None) -> Group:
         """A group of members at `path`. `layout` says whose members take part: "member" (Curator's), "party" or
         "shallow_party" (kazoo's, without room for data); by default as the client's `naming`.
+        """
+
+    def lock(self, path: str, *, reentrant: bool = False, local_handoff: int = 0) -> Lock:
+        """A mutual exclusion on `path`, first come, first served.
+
+        A `reentrant` handle is the owner: who uses it is inside together, and nested acquisitions count. With
+        `local_handoff`, those who wait in this client share one node, and pass the turn on in memory at most so
+        many times before others get theirs; see `held.passes`.
         """
 
     def names(self, path: str) -> Names:
@@ -268,6 +268,9 @@ class ClientBase(SessionBase):
         queue takes part: "simple" or "distributed" (Curator's), or "locking" (kazoo's).
         """
 
+    def semaphore(self, path: str, permits: int) -> Semaphore:
+        """At most `permits` at once on `path`. All who use the path have to name the same number, or get Mismatch."""
+
     def two_phase_commit(self, path: str, mode: Literal["coordinator", "peer"] = "coordinator") -> TwoPhaseCommit:
         """Transactions at `path` that all sites commit, or none. `mode` says who decides those that begin here:
         "coordinator", which waits for the votes, or "peer", the site whose vote is the last.
@@ -288,8 +291,7 @@ class Client(_Scope, ClientBase):
     `hosts` is a connect string such as "zk1:2181,zk2:2181/app", or "embedded:" for a server inside this process, for
     development and tests. Without it, ZKRECIPES_HOSTS is read from the environment.
 
-    Options: session_timeout, connect_timeout, identity, auth, allow_plaintext_auth, refuse_open_parents, acl, tls, sasl, naming, retry, lease, server_tick, read_only, max_in_flight; they are
-    described in `zkrecipes.ClientOptions`.
+    The options are described in `zkrecipes.ClientOptions`.
 
     >>> import zkrecipes
     >>> with zkrecipes.Client("embedded:", session_timeout=6, identity="worker 7") as client:

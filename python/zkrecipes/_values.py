@@ -293,38 +293,45 @@ class LogEntry(NamedTuple):
     """Carried out and answered, carried out without an answer, or kept away by a fault."""
 
 
+# --- generated from api: options of the client for Python
+
+
 class TlsOptions(TypedDict, total=False):
     """Each of the first three is the path of a PEM file, or PEM itself."""
 
     ca: str
-    """The authorities to trust, and their revocation lists if there are any; it must be given."""
+    """The authorities to trust, and their revocation lists if there are any. It must be given."""
     cert: str
-    """Our own certificate, for servers that ask who we are."""
+    """Our own certificate and what leads from it to an authority, for servers that ask who we are; together with
+    `key`."""
     key: str
-    """Its private key, without a passphrase."""
+    """The private key of `cert`, without a passphrase."""
     verify_hostname: bool
-    """Whether the server's certificate must name its host; true by default."""
+    """Whether the server's certificate must name the host of the connect string. Unless told: True."""
     allow_expired_crls: bool
-    """Whether a revocation list in `ca` still counts when its time has passed. False by default: the certificates that
-    it is about are refused then."""
+    """Whether a revocation list in `ca` still counts when its time has passed (its `nextUpdate`). Without it, the
+    certificates that the list is about are refused then: nobody says which were revoked since."""
 
 
 class SaslOptions(TypedDict):
     """DIGEST-MD5: the password itself does not travel."""
 
     user: str
+    """Who we are."""
     password: str
+    """How we prove it; it does not travel itself."""
 
 
 class RetryOptions(TypedDict, total=False):
     """What happens while no server answers: such as {"base": 0.1, "give_up_after": 30}. All are seconds."""
 
     base: float
-    """The first pause between attempts; 0.05 by default."""
+    """The first pause before a call tries again. In seconds. Unless told: 0.05."""
     max: float
-    """The longest one; pauses double up to it. 5 by default."""
+    """The longest pause; pauses double up to it. In seconds. Unless told: 5."""
     give_up_after: float
-    """How long a verb goes on without a server before ConnectionLost; `connect_timeout` by default."""
+    """How long a call goes without a server before `ConnectionLost`; `connect_timeout` if it is not given. In
+    seconds."""
 
 
 class ClientOptions(TypedDict, total=False):
@@ -333,32 +340,47 @@ class ClientOptions(TypedDict, total=False):
     ======================  ==============  ================================================================
     option                  default         what it is
     ======================  ==============  ================================================================
-    session_timeout         10              how long the servers keep the session of a silent client, and so
-                                            how long what a dead process held stays taken
-    connect_timeout         10              how long to look for a server
-    identity                host:pid        what others see as the holder
-    auth                    none            (scheme, credential), or a list: ("digest", "user:password")
-    allow_plaintext_auth    False           let `auth` and `sasl` travel over plain text to other machines, too
-    refuse_open_parents     False           with credentials: refuse (Denied) a path that somebody else has
-                                            made so that everybody may delete below it; else a warning
-    acl                     "open", or      who may use the nodes that we make: "open", "creator", or a list
-                            "creator" with  of (scheme, id, permissions) such as ("world", "anyone", "r")
-                            credentials
-    tls                     none            {"ca": …, "cert": …, "key": …, "verify_hostname": True,
-                                            "allow_expired_crls": False}: files, or PEM itself; speaks TLS
-                                            once it is given
-    sasl                    none            {"user": …, "password": …}, with DIGEST-MD5
-    naming                  "curator"       whose node names: "curator", "kazoo" or "zookeeper"; those who
-                                            share a path in these libraries have to have the same
-    retry                   base 0.05,      seconds between attempts, doubling from base to max, and until
-                            max 5           ConnectionLost: "give_up_after" is `connect_timeout` by default
-    lease                   "strict"        how certain `is_held` is; "relaxed" costs the servers no writes
-                                            and cannot see a server that was cut off from its leader
-    server_tick             none            the largest tickTime of every server that may lead, in seconds: with a
-                                            quarter of session_timeout or less, a pause of half of that costs
-                                            nothing that is held; `zkrecipes doctor` says what to give
-    read_only               False           connect to a server that has lost the others, too, to read
-    max_in_flight           1000            how many requests may be on their way at once; what comes on top waits
+    session_timeout         10              How long the servers keep the session of a client that they do
+                                            not hear from. After that, what it held is free for others. The
+                                            servers may grant more or less: `client.session_timeout` tells.
+    connect_timeout         10              How long connecting may take before `ConnectionLost`.
+    identity                host:pid        Written into contender nodes so that people see who holds what;
+                                            `host:pid` when not given.
+    auth                    none            Credentials to present to the servers: a scheme such as
+                                            `digest`, and a credential such as `user:password`.
+    allow_plaintext_auth    False           Whether `auth` and `sasl` may travel over plain text, where
+                                            everybody on the way can read the one, and guess the password of
+                                            the other. Without it, they travel over TLS and to servers on
+                                            this machine (`localhost`, 127.0.0.0/8, `::1`) only.
+    refuse_open_parents     False           Whether to refuse (`Denied`) a path that somebody else has made
+                                            so that everybody may delete below it, where nodes of ours are
+                                            not everybody's. Without it there is a warning in the log, once
+                                            per path.
+    acl                     by credentials  Who may touch the nodes that we create: everybody ("open"),
+                                            whoever presents the same credentials ("creator"), or a list of
+                                            scheme, id and letters of `rwcda`. By default "creator" if
+                                            credentials are given, else "open".
+    tls                     none            TLS towards the servers.
+    sasl                    none            SASL towards the servers, with DIGEST-MD5.
+    naming                  "curator"       Whose node names to use, so that others on the same path take
+                                            part: Curator's ("curator"), kazoo's ("kazoo"), or those of the
+                                            recipes that ship with ZooKeeper ("zookeeper").
+    lease                   "strict"        What the heartbeat of a holder proves. "strict": that a majority
+                                            of the servers still honours the session. "relaxed": less, for
+                                            less work of the servers; for a few seconds around a partition
+                                            two clients may both believe that they hold.
+    retry                   base 0.05, max  How calls try again when the connection breaks.
+                            5
+    read_only               False           Accept a server that has lost its majority and only reads.
+    server_tick             none            The largest `tickTime` of every server that may lead; doubled
+                                            for clients of an observer that follows a follower
+                                            (`observerMasterPort`). With a quarter of the session timeout or
+                                            less, a pause of half of that costs nothing that is held;
+                                            without it, of three tenths. `zkrecipes doctor` says what to
+                                            give.
+    max_in_flight           1000            How many requests may be on their way at once. What comes on top
+                                            waits for an answer, and can be withdrawn meanwhile; heartbeats,
+                                            pings and deletions do not wait.
     ======================  ==============  ================================================================
 
     >>> import zkrecipes
@@ -374,36 +396,48 @@ class ClientOptions(TypedDict, total=False):
     """
 
     session_timeout: float | None
-    """Seconds after which the server gives up on a client that it does not hear from; 10 by default."""
+    """How long the servers keep the session of a client that they do not hear from. After that, what it held is
+    free for others. The servers may grant more or less: `client.session_timeout` tells. In seconds. Unless told:
+    10."""
     connect_timeout: float | None
-    """Seconds to find a server; 10 by default."""
+    """How long connecting may take before `ConnectionLost`. In seconds. Unless told: 10."""
     identity: str | None
-    """Written into contender nodes, so that people see who holds what; host:pid by default."""
+    """Written into contender nodes so that people see who holds what; `host:pid` when not given."""
     auth: tuple[str, str | bytes] | Sequence[tuple[str, str | bytes]] | None
-    """(scheme, credential), or a list of them."""
+    """Credentials to present to the servers: a scheme such as `digest`, and a credential such as `user:password`."""
     allow_plaintext_auth: bool | None
-    """Whether `auth` may travel over plain text, where everybody on the way can read it. Without it, it travels over
-    TLS and to servers on this machine only."""
+    """Whether `auth` and `sasl` may travel over plain text, where everybody on the way can read the one, and guess
+    the password of the other. Without it, they travel over TLS and to servers on this machine (`localhost`,
+    127.0.0.0/8, `::1`) only."""
     refuse_open_parents: bool | None
-    """Whether to refuse (Denied) a path that somebody else has made so that everybody may delete below it, where
+    """Whether to refuse (`Denied`) a path that somebody else has made so that everybody may delete below it, where
     nodes of ours are not everybody's. Without it there is a warning in the log, once per path."""
     acl: Literal["open", "creator"] | Sequence[tuple[str, str, str]] | None
-    """Who may use the nodes created: "creator" by default when `auth` or `sasl` is given, else "open";
-    or a list of (scheme, id, permissions)."""
+    """Who may touch the nodes that we create: everybody ("open"), whoever presents the same credentials
+    ("creator"), or a list of scheme, id and letters of `rwcda`. By default "creator" if credentials are given,
+    else "open"."""
     tls: TlsOptions | None
-    """Speaks TLS once it is given."""
+    """TLS towards the servers."""
     sasl: SaslOptions | None
-    """User and password, for DIGEST-MD5."""
+    """SASL towards the servers, with DIGEST-MD5."""
     naming: Literal["curator", "kazoo", "zookeeper"] | None
-    """Whose node names to use; "curator" by default."""
-    retry: RetryOptions | None
-    """Pauses between attempts, and when to give up."""
+    """Whose node names to use, so that others on the same path take part: Curator's ("curator"), kazoo's ("kazoo"),
+    or those of the recipes that ship with ZooKeeper ("zookeeper"). Unless told: "curator"."""
     lease: Literal["strict", "relaxed"] | None
-    """How certain `is_held` is; "strict" by default."""
-    server_tick: float | None
-    """The largest tickTime of every server that may lead, in seconds; nobody knows by default."""
+    """What the heartbeat of a holder proves. "strict": that a majority of the servers still honours the session.
+    "relaxed": less, for less work of the servers; for a few seconds around a partition two clients may both
+    believe that they hold. Unless told: "strict"."""
+    retry: RetryOptions | None
+    """How calls try again when the connection breaks."""
     read_only: bool | None
-    """Whether a server that has lost the others will do, which only reads; false by default."""
+    """Accept a server that has lost its majority and only reads."""
+    server_tick: float | None
+    """The largest `tickTime` of every server that may lead; doubled for clients of an observer that follows a
+    follower (`observerMasterPort`). With a quarter of the session timeout or less, a pause of half of that costs
+    nothing that is held; without it, of three tenths. `zkrecipes doctor` says what to give. In seconds."""
     max_in_flight: int | None
-    """How many requests may be on their way at once; 1000 by default. What comes on top waits for an answer, and can be
-    withdrawn meanwhile; heartbeats, pings and deletions do not wait."""
+    """How many requests may be on their way at once. What comes on top waits for an answer, and can be withdrawn
+    meanwhile; heartbeats, pings and deletions do not wait. Unless told: 1000."""
+
+
+# --- end of generated

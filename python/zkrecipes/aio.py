@@ -428,8 +428,10 @@ class Client(_native.ClientBase):
         self,
         path: str,
         *,
+        # --- generated from api: keywords of lock
         reentrant: bool = False,
         local_handoff: int = 0,
+        # --- end of generated
         cancel_on_lost: bool = False,
         **unknown: NoReturn,
     ) -> Lock:
@@ -440,8 +442,15 @@ class Client(_native.ClientBase):
 
         With `cancel_on_lost`, losing the lock cancels the body of its `async with`, which then raises Lost.
         """
-        lock = cast(Lock, super().lock(path, reentrant=reentrant, local_handoff=local_handoff, **unknown))
-        return _cancelling(cancel_on_lost, lock)
+        lock = super().lock(
+            path,
+            # --- generated from api: keywords given to lock
+            reentrant=reentrant,
+            local_handoff=local_handoff,
+            # --- end of generated
+            **unknown,
+        )
+        return _cancelling(cancel_on_lost, cast(Lock, lock))
 
     def read_write_lock(self, path: str, *, cancel_on_lost: bool = False) -> ReadWriteLock:
         """Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`."""
@@ -462,11 +471,22 @@ class Client(_native.ClientBase):
         path: str,
         data: bytes | str = b"",
         *,
+        # --- generated from api: keywords of election
         layout: Literal["latch", "selector"] = "latch",
+        # --- end of generated
         cancel_on_lost: bool = False,
+        **unknown: NoReturn,
     ) -> Election:
         """The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader."""
-        return _cancelling(cancel_on_lost, cast(Election, super().election(path, data, layout=layout)))
+        election = super().election(
+            path,
+            data,
+            # --- generated from api: keywords given to election
+            layout=layout,
+            # --- end of generated
+            **unknown,
+        )
+        return _cancelling(cancel_on_lost, cast(Election, election))
 
     # --- generated from api: factories of asyncio
     @instead(Answers[Barrier].at_once(_native.ClientBase.barrier))

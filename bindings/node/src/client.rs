@@ -9,10 +9,9 @@ use zkrecipes::{CommitMode, drive};
 
 use crate::event_loop::{EventLoop, drop_quietly, js_number};
 use crate::failure::OrThrow;
-use crate::generated::{DoubleBarrier, Nodes, TwoPhaseCommit};
+use crate::generated::{ConnectOptions, DoubleBarrier, LockSettings, Nodes, TwoPhaseCommit};
 use crate::lock::{Lock, MultiLock, ReadWriteLock};
 use crate::metrics::{self, MetricRow};
-use crate::options::{ConnectOptions, LockSettings};
 use crate::remote::{Remote, same};
 
 #[napi(custom_finalize)]
@@ -117,7 +116,7 @@ impl Client {
 
     #[napi(catch_unwind)]
     pub fn lock(&self, env: &Env, path: String, options: LockSettings) -> napi::Result<Lock> {
-        let lock = self.0.lock(&path, options.into_core()).or_throw(env)?;
+        let lock = options.into_core().and_then(|options| self.0.lock(&path, options)).or_throw(env)?;
         Ok(Lock::new(lock, self.0.inbox.clone()))
     }
 

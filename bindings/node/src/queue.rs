@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use napi::Env;
 use napi::bindgen_prelude::{Buffer, Uint8Array};
 use napi_derive::napi;
-use zkrecipes::{DeadLetter, Nack, QueueOptions, Result, drive};
+use zkrecipes::{DeadLetter, Nack, Result, drive};
 
 use crate::declared::Declared;
 use crate::event_loop::{Inbox, drop_quietly};
@@ -30,27 +30,6 @@ pub struct DelayQueue(pub(crate) Remote<zkrecipes::DelayQueue>);
 pub struct Got(Mutex<Option<drive::Got>>);
 
 drop_quietly!(Queue, PriorityQueue, DelayQueue, Got);
-
-#[napi(object)]
-pub struct QueueSettings {
-    pub max_items: Option<u32>,
-    pub ephemeral: Option<bool>,
-    pub shards: Option<u32>,
-    pub max_attempts: Option<u32>,
-    pub layout: Option<String>,
-}
-
-impl QueueSettings {
-    pub fn into_core(self) -> Result<QueueOptions> {
-        let mut options = QueueOptions::default();
-        options.max_items = self.max_items.map(|most| most as usize);
-        options.ephemeral = self.ephemeral.unwrap_or(options.ephemeral);
-        options.shards = self.shards.map_or(options.shards, |shards| shards as usize);
-        options.max_attempts = self.max_attempts.unwrap_or(options.max_attempts);
-        options.layout = self.layout.map_or(Ok(options.layout), |layout| layout.parse())?;
-        Ok(options)
-    }
-}
 
 impl Queue {
     pub fn new(queue: zkrecipes::Queue, inbox: &Inbox) -> Queue {

@@ -11,12 +11,12 @@ use zkrecipes::{ClientOptions, Error, ErrorKind, State, drive};
 use crate::answer::Answer;
 use crate::attach::{await_the_others, begin_exit, from_library_thread, parked_if_unwound, report};
 use crate::callback::subscribe;
+use crate::convert;
 use crate::errors::{OrRaise, exception, guard};
 use crate::face::{Answered, Arg, Face, wait};
 use crate::generated::docs::doc_of;
 use crate::owned::Owned;
 use crate::recipes::ClientBase;
-use crate::{convert, options};
 
 /// The core's client, shared by the Python client and by every handle made from it: as long as one of them lives, so
 /// does the session.
@@ -146,7 +146,7 @@ impl SessionBase {
     ) -> PyResult<()> {
         // No hosts at all is left to the core, which knows the environment variable and says both ways out.
         let hosts = hosts.map_or(Ok(String::new()), |hosts| convert::text("hosts", hosts))?;
-        let options = options::client(options)?;
+        let options = crate::generated::options::client(options)?;
         guard(|| options.validate()).or_raise(py)?;
         let problem =
             || exception(py, &Error::new(ErrorKind::Invalid, "a client is initialised once; make another"));

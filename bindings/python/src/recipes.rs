@@ -2,10 +2,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use zkrecipes::{ElectionOptions, Result, drive};
+use zkrecipes::{Result, drive};
 
 use crate::client::{Origin, SessionBase};
-use crate::election::ElectionBase;
+use crate::convert;
 use crate::errors::{OrRaise, guard};
 use crate::face::{Answered, Arg, Face};
 use crate::generated::NodesBase;
@@ -13,8 +13,6 @@ use crate::generated::docs::doc_of;
 use crate::lock::LockBase;
 use crate::multi_lock::MultiLockBase;
 use crate::read_write_lock::ReadWriteLockBase;
-use crate::semaphore::SemaphoreBase;
-use crate::{convert, options};
 
 #[doc = doc_of!(ClientBase)]
 #[pyclass(frozen, subclass, weakref, extends = SessionBase, name = "Client", module = "zkrecipes._native")]
@@ -53,19 +51,6 @@ impl ClientBase {
         slf.as_super().get().prepare(hosts, options, slf.py())
     }
 
-    #[doc = doc_of!(ClientBase.lock)]
-    #[pyo3(signature = (path, *, reentrant=None, local_handoff=None, **others), text_signature = "($self, path, *, reentrant=False, local_handoff=0)")]
-    fn lock(
-        slf: &Bound<'_, Self>,
-        path: Arg,
-        reentrant: Option<Arg>,
-        local_handoff: Option<Arg>,
-        others: Option<&Bound<'_, PyDict>>,
-    ) -> Answered {
-        let options = options::lock(reentrant, local_handoff, others)?;
-        make(slf, path, |client, path| client.lock(path, options), LockBase::of)
-    }
-
     /// Refuses what a lock and its `hold` would, also before the client has connected.
     #[staticmethod]
     #[pyo3(name = "_check_lock")]
@@ -90,20 +75,6 @@ impl ClientBase {
         MultiLockBase::of(slf.py(), &origin, lock)
     }
 
-    #[doc = doc_of!(ClientBase.semaphore)]
-    fn semaphore(slf: &Bound<'_, Self>, path: Arg, permits: Arg) -> Answered {
-        let permits = convert::permits("permits", permits)?;
-        make(slf, path, |client, path| client.semaphore(path, permits), SemaphoreBase::of)
-    }
-
-    #[doc = doc_of!(ClientBase.election)]
-    #[pyo3(signature = (path, data=None, *, layout=None), text_signature = "($self, path, data=b'', *, layout='latch')")]
-    fn election(slf: &Bound<'_, Self>, path: Arg, data: Option<Arg>, layout: Option<Arg>) -> Answered {
-        let data = convert::payload_or_empty(data)?;
-        let options = ElectionOptions::default().layout(convert::word_or("layout", layout)?);
-        make(slf, path, |client, path| client.election(path, &data, options), ElectionBase::of)
-    }
-
     // --- generated from api: factories of Python
 
     /// A barrier at `path`: while it is up, everybody who comes to it waits.
@@ -123,12 +94,9 @@ impl ClientBase {
 
     /// A number at `path` that many count on. `layout` says which of Curator's counters takes part: "atomic" (64
     /// bits) or "shared" (32 bits).
-    #[pyo3(signature = (path, *, layout=None), text_signature = "($self, path, *, layout='atomic')")]
-    fn counter(slf: &Bound<'_, Self>, path: Arg, layout: Option<Arg>) -> Answered {
-        let mut options = zkrecipes::CounterOptions::default();
-        if let Some(layout) = layout {
-            options = options.layout(convert::word("layout", layout)?);
-        }
+    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, layout='atomic')")]
+    fn counter(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
+        let options = crate::generated::options::counter(options)?;
         make(slf, path, |client, path| client.counter(path, options), crate::generated::CounterBase::of)
     }
 
@@ -136,7 +104,7 @@ impl ClientBase {
     /// and one shard.
     #[pyo3(signature = (path, **options), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
     fn delay_queue(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
-        let options = options::queue(options)?;
+        let options = crate::generated::options::queue(options)?;
         make(
             slf,
             path,
@@ -159,15 +127,42 @@ impl ClientBase {
         )
     }
 
+    /// The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader.
+    /// `layout` says which of Curator's elections takes part: "latch" or "selector".
+    #[pyo3(signature = (path, data=None, **options), text_signature = "($self, path, data=b'', *, layout='latch')")]
+    fn election(
+        slf: &Bound<'_, Self>,
+        path: Arg,
+        data: Option<Arg>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> Answered {
+        let data = convert::payload_or_empty(data)?;
+        let options = crate::generated::options::election(options)?;
+        make(
+            slf,
+            path,
+            |client, path| client.election(path, &data, options),
+            crate::election::ElectionBase::of,
+        )
+    }
+
     /// A group of members at `path`. `layout` says whose members take part: "member" (Curator's), "party" or
     /// "shallow_party" (kazoo's, without room for data); by default as the client's `naming`.
-    #[pyo3(signature = (path, *, layout=None))]
-    fn group(slf: &Bound<'_, Self>, path: Arg, layout: Option<Arg>) -> Answered {
-        let mut options = zkrecipes::GroupOptions::default();
-        if let Some(layout) = layout {
-            options = options.layout(convert::word("layout", layout)?);
-        }
+    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, layout=None)")]
+    fn group(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
+        let options = crate::generated::options::group(options)?;
         make(slf, path, |client, path| client.group(path, options), crate::generated::GroupBase::of)
+    }
+
+    /// A mutual exclusion on `path`, first come, first served.
+    ///
+    /// A `reentrant` handle is the owner: who uses it is inside together, and nested acquisitions count. With
+    /// `local_handoff`, those who wait in this client share one node, and pass the turn on in memory at most so
+    /// many times before others get theirs; see `held.passes`.
+    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, reentrant=False, local_handoff=0)")]
+    fn lock(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
+        let options = crate::generated::options::lock(options)?;
+        make(slf, path, |client, path| client.lock(path, options), crate::lock::LockBase::of)
     }
 
     /// Names below `path`, and what they stand for.
@@ -179,7 +174,7 @@ impl ClientBase {
     /// one shard.
     #[pyo3(signature = (path, **options), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
     fn priority_queue(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
-        let options = options::queue(options)?;
+        let options = crate::generated::options::queue(options)?;
         make(
             slf,
             path,
@@ -194,8 +189,14 @@ impl ClientBase {
     /// queue takes part: "simple" or "distributed" (Curator's), or "locking" (kazoo's).
     #[pyo3(signature = (path, **options), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
     fn queue(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
-        let options = options::queue(options)?;
+        let options = crate::generated::options::queue(options)?;
         make(slf, path, |client, path| client.queue(path, options), crate::generated::QueueBase::of)
+    }
+
+    /// At most `permits` at once on `path`. All who use the path have to name the same number, or get Mismatch.
+    fn semaphore(slf: &Bound<'_, Self>, path: Arg, permits: Arg) -> Answered {
+        let permits = convert::permits("permits", permits)?;
+        make(slf, path, |client, path| client.semaphore(path, permits), crate::semaphore::SemaphoreBase::of)
     }
 
     /// Transactions at `path` that all sites commit, or none. `mode` says who decides those that begin here:

@@ -5,7 +5,7 @@ use std::fmt;
 
 use zeroize::Zeroize;
 
-use super::{AclChoice, ClientOptions};
+use super::{AclChoice, ClientOptions, TlsOptions};
 use crate::error::{Error, Result};
 
 /// A credential such as scheme `digest` and credential `user:password`.
@@ -32,39 +32,6 @@ impl fmt::Debug for Auth {
 impl Zeroize for Auth {
     fn zeroize(&mut self) {
         self.credential.zeroize();
-    }
-}
-
-/// TLS towards the servers: every one that the connect string names, at its secure port.
-///
-/// `ca`, `cert` and `key` are each the path of a PEM file or PEM itself: what contains `-----BEGIN` is PEM. Files are read
-/// whenever a connection is made, so that renewed ones count from the next connection on.
-///
-/// ```
-/// use zkrecipes::{ClientOptions, TlsOptions};
-/// let tls = TlsOptions::default().ca("/etc/zk/ca.pem").cert("/etc/zk/me.pem").key("/etc/zk/me.key");
-/// let options = ClientOptions::default().tls(tls);
-/// assert!(options.tls.is_some_and(|tls| tls.verify_hostname));
-/// ```
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct TlsOptions {
-    /// The authorities to trust, and their revocation lists if there are any. It must be given.
-    pub ca: Option<String>,
-    /// Our own certificate and what leads from it to an authority, for servers that ask who we are; together with `key`.
-    pub cert: Option<String>,
-    /// The private key of `cert`, without a passphrase.
-    pub key: Option<String>,
-    /// Whether the server's certificate must name the host of the connect string.
-    pub verify_hostname: bool,
-    /// Whether a revocation list in `ca` still counts when its time has passed (its `nextUpdate`). Without it, the certificates
-    /// that the list is about are refused then: nobody says which were revoked since.
-    pub allow_expired_crls: bool,
-}
-
-impl Default for TlsOptions {
-    fn default() -> Self {
-        TlsOptions { ca: None, cert: None, key: None, verify_hostname: true, allow_expired_crls: false }
     }
 }
 

@@ -12,7 +12,8 @@ use crate::handle::Object;
 use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
 use crate::options;
-use crate::options::{SelfSized, choice};
+use crate::options::choice;
+use crate::sized::SelfSized;
 use crate::status::zkr_status;
 use crate::verbs;
 use crate::verbs::Recipe;
@@ -58,7 +59,9 @@ pub struct GivenCounterLayout(i32);
 pub struct zkr_counter_options {
     /// sizeof(zkr_counter_options), as ZKR_COUNTER_OPTIONS_INIT sets it.
     pub size: usize,
-    /// Which of Curator's counters takes part (ZKR_COUNTER_LAYOUT_ATOMIC). kazoo has one layout of its own.
+    /// Whose counter it takes part in: Curator's DistributedAtomicLong, 64 bits (ZKR_COUNTER_LAYOUT_ATOMIC), or
+    /// SharedCount, 32 bits (ZKR_COUNTER_LAYOUT_SHARED). kazoo has one layout of its own, which naming chooses. Unless
+    /// told: ZKR_COUNTER_LAYOUT_ATOMIC.
     pub layout: GivenCounterLayout,
     /// Zero.
     pub reserved: u32,
@@ -77,25 +80,25 @@ impl SelfSized for zkr_counter_options {
     }
 
     fn reserved(&self) -> Vec<u8> {
-        self.reserved.to_ne_bytes().to_vec()
+        [&self.reserved.to_ne_bytes()[..]].concat()
     }
 }
 
 impl zkr_counter_options {
-    fn convert(&self) -> Result<zkrecipes::CounterOptions> {
-        let options = zkrecipes::CounterOptions::default();
-        let options = match choice(
+    pub(crate) fn convert(&self) -> Result<zkrecipes::CounterOptions> {
+        let mut options = zkrecipes::CounterOptions::default();
+        options.layout = match choice(
             "layout",
             self.layout.0,
             &[zkr_counter_layout::ZKR_COUNTER_LAYOUT_ATOMIC, zkr_counter_layout::ZKR_COUNTER_LAYOUT_SHARED],
         )? {
-            zkr_counter_layout::ZKR_COUNTER_LAYOUT_ATOMIC => options.layout(zkrecipes::CounterLayout::Atomic),
-            zkr_counter_layout::ZKR_COUNTER_LAYOUT_SHARED => options.layout(zkrecipes::CounterLayout::Shared),
+            zkr_counter_layout::ZKR_COUNTER_LAYOUT_ATOMIC => zkrecipes::CounterLayout::Atomic,
+            zkr_counter_layout::ZKR_COUNTER_LAYOUT_SHARED => zkrecipes::CounterLayout::Shared,
         };
+
         Ok(options)
     }
 }
-
 /// Makes a handle of a counter. Validates, but sends nothing. options may be NULL for the defaults. On success *counter
 /// belongs to the caller: free it with zkr_counter_free.
 #[unsafe(no_mangle)]

@@ -18,7 +18,8 @@ use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
 use crate::lists::{zkr_contenders, zkr_contenders_callback};
 use crate::options;
-use crate::options::{SelfSized, choice};
+use crate::options::choice;
+use crate::sized::SelfSized;
 use crate::status::zkr_status;
 use crate::transaction::zkr_transaction;
 use crate::verbs;
@@ -62,7 +63,9 @@ pub struct GivenElectionLayout(i32);
 pub struct zkr_election_options {
     /// sizeof(zkr_election_options), as ZKR_ELECTION_OPTIONS_INIT sets it.
     pub size: usize,
-    /// Which of Curator's elections takes part (ZKR_ELECTION_LAYOUT_LATCH). kazoo has one layout of its own.
+    /// Whose election it takes part in: Curator's LeaderLatch (ZKR_ELECTION_LAYOUT_LATCH) or LeaderSelector
+    /// (ZKR_ELECTION_LAYOUT_SELECTOR). kazoo has one layout of its own, which naming chooses. Unless told:
+    /// ZKR_ELECTION_LAYOUT_LATCH.
     pub layout: GivenElectionLayout,
     /// Zero.
     pub reserved: u32,
@@ -81,14 +84,14 @@ impl SelfSized for zkr_election_options {
     }
 
     fn reserved(&self) -> Vec<u8> {
-        self.reserved.to_ne_bytes().to_vec()
+        [&self.reserved.to_ne_bytes()[..]].concat()
     }
 }
 
 impl zkr_election_options {
-    fn convert(&self) -> Result<zkrecipes::ElectionOptions> {
-        let options = zkrecipes::ElectionOptions::default();
-        let options = match choice(
+    pub(crate) fn convert(&self) -> Result<zkrecipes::ElectionOptions> {
+        let mut options = zkrecipes::ElectionOptions::default();
+        options.layout = match choice(
             "layout",
             self.layout.0,
             &[
@@ -96,17 +99,13 @@ impl zkr_election_options {
                 zkr_election_layout::ZKR_ELECTION_LAYOUT_SELECTOR,
             ],
         )? {
-            zkr_election_layout::ZKR_ELECTION_LAYOUT_LATCH => {
-                options.layout(zkrecipes::ElectionLayout::Latch)
-            }
-            zkr_election_layout::ZKR_ELECTION_LAYOUT_SELECTOR => {
-                options.layout(zkrecipes::ElectionLayout::Selector)
-            }
+            zkr_election_layout::ZKR_ELECTION_LAYOUT_LATCH => zkrecipes::ElectionLayout::Latch,
+            zkr_election_layout::ZKR_ELECTION_LAYOUT_SELECTOR => zkrecipes::ElectionLayout::Selector,
         };
+
         Ok(options)
     }
 }
-
 /// Resigns: the next candidate leads. From the call on this one counts as not leading.
 ///
 /// ZKR_NOT_HELD if nothing is held. ZKR_CONNECTION_LOST means that the server did not confirm; the deletion goes on in

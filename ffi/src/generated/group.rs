@@ -14,7 +14,8 @@ use crate::input;
 use crate::input::{HandlePlace, to_c};
 use crate::lists::{zkr_entries, zkr_entries_callback};
 use crate::options;
-use crate::options::{SelfSized, choice};
+use crate::options::choice;
+use crate::sized::SelfSized;
 use crate::status::zkr_status;
 use crate::verbs;
 use crate::verbs::Recipe;
@@ -60,7 +61,9 @@ pub struct GivenGroupLayout(i32);
 pub struct zkr_group_options {
     /// sizeof(zkr_group_options), as ZKR_GROUP_OPTIONS_INIT sets it.
     pub size: usize,
-    /// Where the members are (ZKR_GROUP_LAYOUT_DEFAULT).
+    /// Whose group it takes part in: Curator's GroupMember (ZKR_GROUP_LAYOUT_MEMBER), kazoo's Party
+    /// (ZKR_GROUP_LAYOUT_PARTY) or ShallowParty (ZKR_GROUP_LAYOUT_SHALLOW_PARTY). By default ZKR_GROUP_LAYOUT_PARTY where
+    /// naming is kazoo's, else ZKR_GROUP_LAYOUT_MEMBER.
     pub layout: GivenGroupLayout,
     /// Zero.
     pub reserved: u32,
@@ -75,14 +78,14 @@ impl SelfSized for zkr_group_options {
     }
 
     fn reserved(&self) -> Vec<u8> {
-        self.reserved.to_ne_bytes().to_vec()
+        [&self.reserved.to_ne_bytes()[..]].concat()
     }
 }
 
 impl zkr_group_options {
-    fn convert(&self) -> Result<zkrecipes::GroupOptions> {
-        let options = zkrecipes::GroupOptions::default();
-        let options = match choice(
+    pub(crate) fn convert(&self) -> Result<zkrecipes::GroupOptions> {
+        let mut options = zkrecipes::GroupOptions::default();
+        options.layout = match choice(
             "layout",
             self.layout.0,
             &[
@@ -92,17 +95,15 @@ impl zkr_group_options {
                 zkr_group_layout::ZKR_GROUP_LAYOUT_SHALLOW_PARTY,
             ],
         )? {
-            zkr_group_layout::ZKR_GROUP_LAYOUT_DEFAULT => options,
-            zkr_group_layout::ZKR_GROUP_LAYOUT_MEMBER => options.layout(zkrecipes::GroupLayout::Member),
-            zkr_group_layout::ZKR_GROUP_LAYOUT_PARTY => options.layout(zkrecipes::GroupLayout::Party),
-            zkr_group_layout::ZKR_GROUP_LAYOUT_SHALLOW_PARTY => {
-                options.layout(zkrecipes::GroupLayout::ShallowParty)
-            }
+            zkr_group_layout::ZKR_GROUP_LAYOUT_DEFAULT => None,
+            zkr_group_layout::ZKR_GROUP_LAYOUT_MEMBER => Some(zkrecipes::GroupLayout::Member),
+            zkr_group_layout::ZKR_GROUP_LAYOUT_PARTY => Some(zkrecipes::GroupLayout::Party),
+            zkr_group_layout::ZKR_GROUP_LAYOUT_SHALLOW_PARTY => Some(zkrecipes::GroupLayout::ShallowParty),
         };
+
         Ok(options)
     }
 }
-
 /// Makes a handle of a group. Validates, but sends nothing. options may be NULL for the defaults. On success *group
 /// belongs to the caller: free it with zkr_group_free.
 #[unsafe(no_mangle)]

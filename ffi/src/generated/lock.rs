@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
 
+use zkrecipes::Result;
 use zkrecipes::drive;
 use zkrecipes::time;
 
@@ -19,7 +20,7 @@ use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
 use crate::lists::{zkr_contenders, zkr_contenders_callback};
 use crate::options;
-use crate::options::zkr_lock_options;
+use crate::sized::{Flag, SelfSized};
 use crate::status::zkr_status;
 use crate::transaction::zkr_transaction;
 use crate::verbs;
@@ -43,6 +44,49 @@ impl Object for LockHandle {
     }
 }
 
+/// How a lock behaves. Start from ZKR_LOCK_OPTIONS_INIT, which has the defaults.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct zkr_lock_options {
+    /// sizeof(zkr_lock_options), as ZKR_LOCK_OPTIONS_INIT sets it.
+    pub size: usize,
+    /// The handle is the owner: nested acquisitions count. Never share such a handle between threads or tasks that must
+    /// exclude each other.
+    pub reentrant: Flag,
+    /// Zero.
+    pub reserved: [u8; 3],
+    /// How many times waiters of one client may pass the turn on in memory before others get theirs. They then share a
+    /// fencing token, and only the pair of token and passes rises strictly.
+    pub local_handoff: u32,
+}
+
+impl SelfSized for zkr_lock_options {
+    const INIT: &'static str = "ZKR_LOCK_OPTIONS_INIT";
+    const LEAST: usize = size_of::<zkr_lock_options>();
+
+    fn defaults() -> zkr_lock_options {
+        zkr_lock_options {
+            size: size_of::<zkr_lock_options>(),
+            reentrant: Flag(0),
+            reserved: [0; 3],
+            local_handoff: 0,
+        }
+    }
+
+    fn reserved(&self) -> Vec<u8> {
+        [&self.reserved[..]].concat()
+    }
+}
+
+impl zkr_lock_options {
+    pub(crate) fn convert(&self) -> Result<zkrecipes::LockOptions> {
+        let mut options = zkrecipes::LockOptions::default();
+        options.reentrant = self.reentrant.get("reentrant")?;
+        options.local_handoff = self.local_handoff;
+
+        Ok(options)
+    }
+}
 /// Acquires the lock, waiting up to timeout_ms: 0 is one attempt, any negative is for ever.
 ///
 /// ZKR_TIMEOUT if somebody else has it for all that time. held may be NULL when zkr_lock_release and the other verbs of

@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
 
+use zkrecipes::Result;
 use zkrecipes::drive;
 use zkrecipes::time;
 
@@ -20,7 +21,8 @@ use crate::items::{Letters, zkr_item, zkr_item_callback};
 use crate::lists::{zkr_dead_letters, zkr_dead_letters_callback, zkr_payloads, zkr_payloads_callback};
 use crate::nodes::zkr_buffer_callback;
 use crate::options;
-use crate::queue_options::zkr_queue_options;
+use crate::options::choice;
+use crate::sized::{Flag, SelfSized};
 use crate::status::zkr_status;
 use crate::verbs;
 use crate::verbs::Recipe;
@@ -42,6 +44,97 @@ impl Object for QueueHandle {
     }
 }
 
+/// Whose queue it takes part in.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub enum zkr_queue_layout {
+    /// Curator's SimpleDistributedQueue, which is ZooKeeper's own recipe; kazoo's Queue where the naming is kazoo's.
+    ZKR_QUEUE_LAYOUT_SIMPLE = 0,
+    /// Curator's DistributedQueue, with its item encoding.
+    ZKR_QUEUE_LAYOUT_DISTRIBUTED = 1,
+    /// kazoo's LockingQueue, where the naming is kazoo's.
+    ZKR_QUEUE_LAYOUT_LOCKING = 2,
+}
+
+/// A zkr_queue_layout from C.
+#[repr(transparent)]
+#[derive(Copy, Clone)]
+pub struct GivenQueueLayout(i32);
+
+/// How a queue behaves, in whichever order its items are taken. Start from ZKR_QUEUE_OPTIONS_INIT, which has the
+/// defaults.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct zkr_queue_options {
+    /// sizeof(zkr_queue_options), as ZKR_QUEUE_OPTIONS_INIT sets it.
+    pub size: usize,
+    /// How many items there may be; without it there is no bound. All who put have to give the same number; a full queue
+    /// makes them wait. Any negative: there is no bound.
+    pub max_items: i64,
+    /// How often an item is claimed before it goes to the dead letters, 16 times unless told; 0 for no end. Any negative is
+    /// the default.
+    pub max_attempts: i64,
+    /// Over how many nodes the items are spread. More than one is faster, and keeps the order only within each. Unless
+    /// told: 1.
+    pub shards: usize,
+    /// Whose queue it takes part in: Curator's SimpleDistributedQueue and ZooKeeper's own, or kazoo's Queue where naming is
+    /// kazoo's (ZKR_QUEUE_LAYOUT_SIMPLE); Curator's DistributedQueue (ZKR_QUEUE_LAYOUT_DISTRIBUTED); kazoo's LockingQueue
+    /// (ZKR_QUEUE_LAYOUT_LOCKING). Priority and delay queues have one layout with each naming. Unless told:
+    /// ZKR_QUEUE_LAYOUT_SIMPLE.
+    pub layout: GivenQueueLayout,
+    /// Whether an item goes when the session of the client that put it ends.
+    pub ephemeral: Flag,
+    /// Zero.
+    pub reserved: [u8; 3],
+}
+
+impl SelfSized for zkr_queue_options {
+    const INIT: &'static str = "ZKR_QUEUE_OPTIONS_INIT";
+    const LEAST: usize = size_of::<zkr_queue_options>();
+
+    fn defaults() -> zkr_queue_options {
+        zkr_queue_options {
+            size: size_of::<zkr_queue_options>(),
+            max_items: -1,
+            max_attempts: -1,
+            shards: 1,
+            layout: GivenQueueLayout(0),
+            ephemeral: Flag(0),
+            reserved: [0; 3],
+        }
+    }
+
+    fn reserved(&self) -> Vec<u8> {
+        [&self.reserved[..]].concat()
+    }
+}
+
+impl zkr_queue_options {
+    pub(crate) fn convert(&self) -> Result<zkrecipes::QueueOptions> {
+        let mut options = zkrecipes::QueueOptions::default();
+        options.max_items = usize::try_from(self.max_items).ok();
+        options.ephemeral = self.ephemeral.get("ephemeral")?;
+        options.shards = self.shards;
+        if self.max_attempts >= 0 {
+            options.max_attempts = self.max_attempts.try_into().unwrap_or(u32::MAX);
+        }
+        options.layout = match choice(
+            "layout",
+            self.layout.0,
+            &[
+                zkr_queue_layout::ZKR_QUEUE_LAYOUT_SIMPLE,
+                zkr_queue_layout::ZKR_QUEUE_LAYOUT_DISTRIBUTED,
+                zkr_queue_layout::ZKR_QUEUE_LAYOUT_LOCKING,
+            ],
+        )? {
+            zkr_queue_layout::ZKR_QUEUE_LAYOUT_SIMPLE => zkrecipes::QueueLayout::Simple,
+            zkr_queue_layout::ZKR_QUEUE_LAYOUT_DISTRIBUTED => zkrecipes::QueueLayout::Distributed,
+            zkr_queue_layout::ZKR_QUEUE_LAYOUT_LOCKING => zkrecipes::QueueLayout::Locking,
+        };
+
+        Ok(options)
+    }
+}
 /// Frees a queue, not what is in it. Waits in progress on it end with ZKR_CANCELLED. Items that were claimed through it
 /// stay claimed. Never blocks. NULL and freed ones are ignored.
 #[unsafe(no_mangle)]

@@ -49,7 +49,7 @@ export const VERBS = [
   { type: 'Proposal', verb: 'voteCommit', takes: {}, options: ['signal'] },
   { type: 'Proposal', verb: 'voteAbort', takes: { reason: 'text?' }, options: ['signal'] },
   { type: 'Proposal', verb: 'acknowledge', takes: {}, options: ['signal'] },
-  { type: 'Client', verb: 'queue', takes: { path: 'text' }, options: [], makes: 'Queue' },
+  { type: 'Client', verb: 'queue', takes: { path: 'text' }, options: ['layout'], makes: 'Queue' },
   { type: 'Client', verb: 'semaphore', takes: { path: 'text', permits: 'count' }, options: [], makes: 'Semaphore' },
   { type: 'Semaphore', verb: 'holders', takes: {}, options: ['signal'] },
   { type: 'Semaphore', verb: 'resize', takes: { permits: 'count' }, options: ['signal'] },

@@ -16,6 +16,7 @@
 #include <zkrecipes.h>
 
 #include "driver.h"
+#include "generated.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static client *clients;
@@ -86,6 +87,12 @@ const char *option(const command *command, const char *name) {
     if (strncmp(command->words[i], name, length) == 0 && command->words[i][length] == '=')
       return command->words[i] + length + 1;
   return NULL;
+}
+
+bool has_word(const command *command, const char *wanted) {
+  for (int i = 3; i < command->count; i++)
+    if (strcmp(command->words[i], wanted) == 0) return true;
+  return false;
 }
 
 int64_t timeout(const command *command, int index) {
@@ -210,14 +217,7 @@ static void do_free(command *c) {
 /* Verbs that may block ----------------------------------------------------------------------------------- */
 
 static void do_connect(command *c) {
-  zkr_options options = ZKR_OPTIONS_INIT;
-  const char *session_timeout = option(c, "session_timeout"), *connect_timeout = option(c, "connect_timeout");
-  if (session_timeout) options.session_timeout_ms = strtoll(session_timeout, NULL, 10);
-  if (connect_timeout) options.connect_timeout_ms = strtoll(connect_timeout, NULL, 10);
-  const char *server_tick = option(c, "server_tick"), *lease = option(c, "lease");
-  if (server_tick) options.server_tick_ms = strtoll(server_tick, NULL, 10);
-  if (lease && strcmp(lease, "relaxed") == 0) options.lease = ZKR_LEASE_RELAXED;
-  options.identity = option(c, "identity");
+  zkr_options options = client_options_of(c);
   zkr_error *error = NULL;
   zkr_status status =
       zkr_client_connect_cancellable(word(c, 1), &options, c->token, &c->client->handle, &error);

@@ -91,6 +91,8 @@ int64_t integer(const command *command, int index);
 int64_t timeout(const command *command, int index);
 /* The value of an option NAME=VALUE, NULL if it is not given. */
 const char *option(const command *command, const char *name);
+/* Whether a word is there that has no value. */
+bool has_word(const command *command, const char *wanted);
 
 /* What a command names; something without any handle, which every verb refuses, if there is no such thing. */
 const lock *named(const command *command);

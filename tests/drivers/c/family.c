@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "generated.h"
 
 /* The same verb of whatever it is. */
 #define OF_ANY(of, verb, ...)                                               \
@@ -39,12 +40,7 @@ static void on_lost(const zkr_error *error, void *user_data) {
 static void do_lock(command *c) {
   zkr_error *error = NULL;
   zkr_lock *handle = NULL;
-  zkr_lock_options options = ZKR_LOCK_OPTIONS_INIT;
-  for (int i = 3; i < c->count; i++) {
-    if (strcmp(c->words[i], "reentrant") == 0) options.reentrant = true;
-    if (strncmp(c->words[i], "handoff=", 8) == 0)
-      options.local_handoff = (uint32_t)strtoul(c->words[i] + 8, NULL, 10);
-  }
+  zkr_lock_options options = lock_options_of(c);
   zkr_status status = zkr_lock_new(c->client->handle, text(c, 2), &options, &handle, &error);
   if (status != ZKR_OK) {
     fail(c, status, error);

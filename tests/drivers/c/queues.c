@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "generated.h"
 
 bool is_queue(const lock *of) { return of->queue || of->priority_queue || of->delay_queue; }
 
@@ -29,31 +30,6 @@ void free_queue(lock *of) {
   while (of->claimed) zkr_item_free(of->items[--of->claimed]);
 }
 
-static bool has_word(const command *c, const char *wanted) {
-  for (int i = 3; i < c->count; i++)
-    if (strcmp(c->words[i], wanted) == 0) return true;
-  return false;
-}
-
-static zkr_queue_layout layout_of(const char *name) {
-  return !name || strcmp(name, "simple") == 0 ? ZKR_QUEUE_LAYOUT_SIMPLE
-         : strcmp(name, "distributed") == 0   ? ZKR_QUEUE_LAYOUT_DISTRIBUTED
-         : strcmp(name, "locking") == 0       ? ZKR_QUEUE_LAYOUT_LOCKING
-                                              : (zkr_queue_layout)99;
-}
-
-static zkr_queue_options options_of(const command *c) {
-  zkr_queue_options options = ZKR_QUEUE_OPTIONS_INIT;
-  const char *max_items = option(c, "max_items"), *max_attempts = option(c, "max_attempts");
-  const char *shards = option(c, "shards");
-  if (max_items) options.max_items = strtoll(max_items, NULL, 10);
-  if (max_attempts) options.max_attempts = strtoll(max_attempts, NULL, 10);
-  if (shards) options.shards = (size_t)strtoull(shards, NULL, 10);
-  options.ephemeral = has_word(c, "ephemeral");
-  options.layout = layout_of(option(c, "layout"));
-  return options;
-}
-
 static void made(command *c, lock what, zkr_status status, zkr_error *error) {
   if (status == ZKR_OK) add(c->client, what, text(c, 1), "");
   answer(c, status, error);
@@ -62,7 +38,7 @@ static void made(command *c, lock what, zkr_status status, zkr_error *error) {
 static void do_queue(command *c) {
   zkr_error *error = NULL;
   zkr_queue *queue = NULL;
-  zkr_queue_options options = options_of(c);
+  zkr_queue_options options = queue_options_of(c);
   zkr_status status = zkr_queue_new(c->client->handle, text(c, 2), &options, &queue, &error);
   made(c, (lock){.queue = queue}, status, error);
 }
@@ -70,7 +46,7 @@ static void do_queue(command *c) {
 static void do_priority_queue(command *c) {
   zkr_error *error = NULL;
   zkr_priority_queue *queue = NULL;
-  zkr_queue_options options = options_of(c);
+  zkr_queue_options options = queue_options_of(c);
   zkr_status status = zkr_priority_queue_new(c->client->handle, text(c, 2), &options, &queue, &error);
   made(c, (lock){.priority_queue = queue}, status, error);
 }
@@ -78,7 +54,7 @@ static void do_priority_queue(command *c) {
 static void do_delay_queue(command *c) {
   zkr_error *error = NULL;
   zkr_delay_queue *queue = NULL;
-  zkr_queue_options options = options_of(c);
+  zkr_queue_options options = queue_options_of(c);
   zkr_status status = zkr_delay_queue_new(c->client->handle, text(c, 2), &options, &queue, &error);
   made(c, (lock){.delay_queue = queue}, status, error);
 }

@@ -8,16 +8,14 @@
 #include <string.h>
 
 #include "driver.h"
+#include "generated.h"
 
 /* Counters ----------------------------------------------------------------------------------------------- */
 
 static void do_counter(command *c) {
   zkr_error *error = NULL;
   zkr_counter *handle = NULL;
-  zkr_counter_options options = ZKR_COUNTER_OPTIONS_INIT;
-  const char *layout = option(c, "layout");
-  if (layout && strcmp(layout, "atomic") != 0)
-    options.layout = strcmp(layout, "shared") == 0 ? ZKR_COUNTER_LAYOUT_SHARED : (zkr_counter_layout)99;
+  zkr_counter_options options = counter_options_of(c);
   zkr_status status = zkr_counter_new(c->client->handle, text(c, 2), &options, &handle, &error);
   if (status == ZKR_OK) add(c->client, (lock){.counter = handle}, text(c, 1), "");
   answer(c, status, error);
@@ -90,10 +88,8 @@ static void do_config_create(command *c) {
 static void do_election(command *c) {
   zkr_error *error = NULL;
   zkr_election *handle = NULL;
-  zkr_election_options options = ZKR_ELECTION_OPTIONS_INIT;
-  const char *layout = option(c, "layout"), *data = option(c, "data");
-  if (layout && strcmp(layout, "latch") != 0)
-    options.layout = strcmp(layout, "selector") == 0 ? ZKR_ELECTION_LAYOUT_SELECTOR : (zkr_election_layout)99;
+  zkr_election_options options = election_options_of(c);
+  const char *data = option(c, "data");
   zkr_status status = zkr_election_new(c->client->handle, text(c, 2), data, data ? strlen(data) : 0, &options,
                                        &handle, &error);
   if (status == ZKR_OK) add(c->client, (lock){.election = handle}, text(c, 1), "");
@@ -221,13 +217,7 @@ static void do_list(command *c) {
 static void do_group(command *c) {
   zkr_error *error = NULL;
   zkr_group *handle = NULL;
-  zkr_group_options options = ZKR_GROUP_OPTIONS_INIT;
-  const char *layout = word(c, 3);
-  if (layout)
-    options.layout = strcmp(layout, "member") == 0          ? ZKR_GROUP_LAYOUT_MEMBER
-                     : strcmp(layout, "party") == 0         ? ZKR_GROUP_LAYOUT_PARTY
-                     : strcmp(layout, "shallow_party") == 0 ? ZKR_GROUP_LAYOUT_SHALLOW_PARTY
-                                                            : (zkr_group_layout)99;
+  zkr_group_options options = group_options_of(c);
   zkr_status status = zkr_group_new(c->client->handle, text(c, 2), &options, &handle, &error);
   if (status == ZKR_OK) add(c->client, (lock){.group = handle}, text(c, 1), "");
   answer(c, status, error);

@@ -7,6 +7,7 @@ import v8 from 'node:v8'
 import vm from 'node:vm'
 import { Backlog, Client, Semaphore, ZkRecipesError } from '../../../node/lib/index.js'
 import { commits } from './commits.mjs'
+import { optionsOf } from './generated.mjs'
 import { items, queues } from './queues.mjs'
 import { WatchedNode, leading, map, tellerOf, versioned } from './told.mjs'
 
@@ -63,13 +64,7 @@ async function follow(name, named, feed, told) {
 
 const verbs = {
   async connect({ name }, hosts, ...settings) {
-    const names = { session_timeout: 'sessionTimeout', connect_timeout: 'connectTimeout', server_tick: 'serverTick' }
-    const options = {}
-    for (const setting of settings) {
-      const [key, value] = setting.split('=', 2)
-      options[names[key] ?? key] = key in names ? Number(value) : value
-    }
-    clients.set(name, await Client.connect(hosts, options))
+    clients.set(name, await Client.connect(hosts, optionsOf('client', settings)))
   },
   close: ({ client }, timeout) => client.close({ timeout: millis(timeout) }),
   'update-hosts': ({ client }, hosts) => client.updateHosts(hosts),
@@ -78,13 +73,7 @@ const verbs = {
   lease: ({ client }) => Math.floor(client.leaseRemaining),
   'watch-state': ({ client, name }) => void client.onState((state) => say(`event ${name} state ${state}`)),
   lock({ client, key }, name, path, ...settings) {
-    const options = {}
-    for (const setting of settings) {
-      if (setting === 'reentrant') options.reentrant = true
-      else if (setting.startsWith('handoff=')) options.localHandoff = Number(setting.slice('handoff='.length))
-      else throw new Unknown(`${setting} is no setting of a lock`)
-    }
-    handles.set(key(name), client.lock(path, options))
+    handles.set(key(name), client.lock(path, optionsOf('lock', settings)))
   },
   rwlock({ client, key }, name, path) {
     const { read, write } = client.readWriteLock(path)
@@ -98,7 +87,7 @@ const verbs = {
     handles.set(key(name), client.semaphore(path, Number(permits)))
   },
   counter({ client, key }, name, path, ...settings) {
-    handles.set(key(name), client.counter(path, Object.fromEntries(settings.map((setting) => setting.split('=', 2)))))
+    handles.set(key(name), client.counter(path, optionsOf('counter', settings)))
   },
   value: ({ handle, signal }) => handle.get({ signal }),
   add: ({ handle, signal }, _, n) => handle.add(BigInt(n), { signal }),
@@ -110,8 +99,8 @@ const verbs = {
   'config-set': ({ handle, signal }, _, value, version) => handle.set(value, { version: count(version), signal }),
   'config-create': ({ handle, signal }, _, value) => handle.create(value, { signal }),
   election({ client, key }, name, path, ...settings) {
-    const { data, layout } = Object.fromEntries(settings.map((setting) => setting.split('=', 2)))
-    handles.set(key(name), client.election(path, data, { layout }))
+    const { data, ...options } = optionsOf('election', settings)
+    handles.set(key(name), client.election(path, data, options))
   },
   campaign: async ({ handle, signal }, _, timeout) => keep(handle, await handle.campaign({ timeout: millis(timeout), signal })),
   resign: ({ handle }, _, nowait) => handle.resign({ wait: nowait !== 'nowait' }),
@@ -143,8 +132,8 @@ const verbs = {
   lookup: async ({ handle, signal }, _, name) => String((await handle.lookup(name, { signal })) ?? 'none'),
   unbind: ({ handle, signal }, _, name) => handle.unbind(name, { signal }),
   list: ({ handle, signal }) => handle.list({ signal }),
-  group({ client, key }, name, path, layout) {
-    handles.set(key(name), client.group(path, { layout }))
+  group({ client, key }, name, path, ...settings) {
+    handles.set(key(name), client.group(path, optionsOf('group', settings)))
   },
   join: ({ handle, signal }, _, name, data) => handle.join(name, data, { signal }),
   leave: ({ handle, signal }) => handle.leave({ signal }),

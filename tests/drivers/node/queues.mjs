@@ -1,6 +1,7 @@
 // The words of queues: tests/drivers/README.md.
 
 import { ZkRecipesError } from '../../../node/lib/index.js'
+import { optionsOf } from './generated.mjs'
 
 /** What was claimed through which queue, the last of it last; gone with the queue. */
 const claimed = new WeakMap()
@@ -26,17 +27,10 @@ async function settled(queue, settling) {
   claimed.get(queue).pop()
 }
 
-const options = (settings) =>
-  Object.fromEntries(settings.map((setting) => {
-    const [name, value = true] = setting.split('=', 2)
-    const key = name.replace(/_(.)/g, (_, letter) => letter.toUpperCase())
-    return [key, value === true || key === 'layout' ? value : Number(value)]
-  }))
-
 /** What makes a queue, and what is asked of one. */
 export const queues = (handles) => ({
   ...Object.fromEntries(Object.entries({ queue: 'queue', 'priority-queue': 'priorityQueue', 'delay-queue': 'delayQueue' }).map(
-    ([verb, factory]) => [verb, ({ client, key }, name, path, ...settings) => void handles.set(key(name), client[factory](path, options(settings)))],
+    ([verb, factory]) => [verb, ({ client, key }, name, path, ...settings) => void handles.set(key(name), client[factory](path, optionsOf('queue', settings)))],
   )),
   dead: ({ handle, key }, _, name) => void handles.set(key(name), handle.dead),
   put({ handle, signal }, _, data, timeout, setting) {

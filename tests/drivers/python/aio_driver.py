@@ -12,9 +12,6 @@ from typing import TypeAlias
 from protocol import (
     Command,
     answer,
-    connect_options,
-    election_options,
-    lock_options,
     names_of,
     parse,
     permits,
@@ -30,6 +27,7 @@ import commits
 import queues
 import recipes
 import zkrecipes.aio as zkrecipes
+from generated import options_of
 
 clients: dict[str, zkrecipes.Client] = {}
 Handle: TypeAlias = zkrecipes.Lock | zkrecipes.MultiLock | zkrecipes.Semaphore | zkrecipes.Election
@@ -46,7 +44,7 @@ def lost(client: str, name: str, error: zkrecipes.Lost) -> None:
 async def perform(command: Command) -> list[str]:
     _, who, verb, args = command
     if verb == "connect":
-        clients[who] = await zkrecipes.Client.connect(args[0], **connect_options(args[1:]))
+        clients[who] = await zkrecipes.Client.connect(args[0], **options_of("client", args[1:]))
         return []
     if verb == "withdraw":
         tasks[args[0]].cancel()
@@ -66,7 +64,7 @@ async def perform(command: Command) -> list[str]:
         client.on_state(lambda state: say("event", who, "state", state))
     elif verb == "lock":
         name, path, *options = args
-        handles[who, name] = client.lock(path, **lock_options(options))
+        handles[who, name] = client.lock(path, **options_of("lock", options))
     elif verb == "rwlock":
         name, path = args
         both = client.read_write_lock(path)
@@ -82,7 +80,9 @@ async def perform(command: Command) -> list[str]:
         handles[who, name] = client.semaphore(path, whole(size))
     elif verb == "election":
         name, path, *options = args
-        election = client.election(path, **election_options(options))
+        data = [word.removeprefix("data=") for word in options if word.startswith("data=")]
+        words = [word for word in options if not word.startswith("data=")]
+        election = client.election(path, *data, **options_of("election", words))
         handles[who, name] = recipes.recipes[who, name] = election
     elif verb == "check-sequencer":
         return [truth(await client.check_sequencer(args[0]))]

@@ -14,10 +14,7 @@ from typing import Any, TypeAlias
 from protocol import (
     Command,
     answer,
-    connect_options,
-    election_options,
     hush,
-    lock_options,
     names_of,
     parse,
     permits,
@@ -33,6 +30,7 @@ import commits
 import queues
 import recipes
 import zkrecipes
+from generated import options_of
 
 clients: dict[str, zkrecipes.Client] = {}
 Handle: TypeAlias = zkrecipes.Lock | zkrecipes.MultiLock | zkrecipes.Semaphore | zkrecipes.Election
@@ -76,7 +74,7 @@ def lost(client: str, name: str, error: zkrecipes.Lost) -> None:
 def perform(command: Command) -> list[str]:
     _, who, verb, args = command
     if verb == "connect":
-        clients[who] = zkrecipes.Client(args[0], **connect_options(args[1:]))
+        clients[who] = zkrecipes.Client(args[0], **options_of("client", args[1:]))
         return []
     client = clients[who]
     if verb == "close":
@@ -93,7 +91,7 @@ def perform(command: Command) -> list[str]:
         client.on_state(lambda state: say("event", who, "state", state))
     elif verb == "lock":
         name, path, *options = args
-        handles[who, name] = client.lock(path, **lock_options(options))
+        handles[who, name] = client.lock(path, **options_of("lock", options))
     elif verb == "rwlock":
         name, path = args
         both = client.read_write_lock(path)
@@ -109,7 +107,9 @@ def perform(command: Command) -> list[str]:
         handles[who, name] = client.semaphore(path, whole(size))
     elif verb == "election":
         name, path, *options = args
-        election = client.election(path, **election_options(options))
+        data = [word.removeprefix("data=") for word in options if word.startswith("data=")]
+        words = [word for word in options if not word.startswith("data=")]
+        election = client.election(path, *data, **options_of("election", words))
         handles[who, name] = recipes.recipes[who, name] = election
     elif verb == "check-sequencer":
         return [truth(client.check_sequencer(args[0]))]

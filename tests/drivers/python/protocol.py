@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
-from typing import Literal, NamedTuple, TypedDict, cast
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "python"))
 
@@ -72,61 +72,6 @@ def whole(number: str) -> int:
 def permits(number: list[str]) -> int:
     """An optional argument that only semaphores heed."""
     return whole(number[0]) if number and number[0] else 1
-
-
-def connect_options(words: list[str]) -> zkrecipes.ClientOptions:
-    options = zkrecipes.ClientOptions()
-    for word in words:
-        name, _, value = word.partition("=")
-        if name == "session_timeout":
-            options["session_timeout"] = float(value) / 1000
-        elif name == "connect_timeout":
-            options["connect_timeout"] = float(value) / 1000
-        elif name == "server_tick":
-            options["server_tick"] = float(value) / 1000
-        elif name == "lease":
-            options["lease"] = "relaxed" if value == "relaxed" else "strict"
-        elif name == "identity":
-            options["identity"] = value
-        else:
-            raise zkrecipes.InvalidType(f"invalid {name}: there is no such option")
-    return options
-
-
-class LockOptions(TypedDict, total=False):
-    reentrant: bool
-    local_handoff: int
-
-
-def lock_options(words: list[str]) -> LockOptions:
-    options = LockOptions()
-    for word in words:
-        name, _, value = word.partition("=")
-        if word == "reentrant":
-            options["reentrant"] = True
-        elif name == "handoff":
-            options["local_handoff"] = whole(value)
-        else:
-            raise zkrecipes.InvalidType(f"invalid {name}: there is no such option")
-    return options
-
-
-class ElectionOptions(TypedDict, total=False):
-    data: str
-    layout: Literal["latch", "selector"]
-
-
-def election_options(words: list[str]) -> ElectionOptions:
-    options = ElectionOptions()
-    for word in words:
-        name, _, value = word.partition("=")
-        if name == "data":
-            options["data"] = value
-        elif name == "layout":
-            options["layout"] = cast("Literal['latch', 'selector']", value)
-        else:
-            raise zkrecipes.InvalidType(f"invalid {name}: there is no such option")
-    return options
 
 
 def names_of(contenders: list[zkrecipes.Contender]) -> list[str]:

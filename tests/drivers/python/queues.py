@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import zkrecipes
+from generated import options_of
 from recipes import Key, now
 
 from protocol import Command, say, seconds, truth, whole
@@ -28,17 +29,6 @@ def are_meant(command: Command) -> bool:
 def forget(key: Key) -> None:
     queues.pop(key, None)
     claimed.pop(key, None)
-
-
-def options(words: list[str]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for word in words:
-        name, _, value = word.partition("=")
-        if word == "ephemeral":
-            made["ephemeral"] = True
-        else:
-            made[name] = value if name == "layout" else whole(value)
-    return made
 
 
 async def put(queue: Any, data: str, words: list[str]) -> None:
@@ -88,7 +78,7 @@ async def perform(client: Any, command: Command) -> list[str]:
     key = who, name
     match verb, args:
         case "queue" | "priority-queue" | "delay-queue", [path, *words]:
-            queues[key] = getattr(client, verb.replace("-", "_"))(path, **options(words))
+            queues[key] = getattr(client, verb.replace("-", "_"))(path, **options_of("queue", words))
             return []
         case "dead", [dead]:
             queues[who, dead] = queues[key].dead

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import zkrecipes
+from generated import options_of
 
 from protocol import Command, say, seconds, truth, whole
 
@@ -112,9 +113,7 @@ def make(client: Any, verb: str, args: list[str]) -> Any:
     if verb == "double-barrier":
         parties, *name = options
         return client.double_barrier(path, whole(parties), *name)
-    if verb == "group":
-        return client.group(path, layout=options[0] if options else None)
-    return getattr(client, verb)(path, **dict(word.split("=") for word in options))
+    return getattr(client, verb)(path, **(options_of(verb, options) if options else {}))
 
 
 async def perform(client: Any, command: Command) -> list[str]:

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use tokio::sync::oneshot;
-use zkrecipes::{Client, Election, ElectionOptions, Error, Leadership};
+use zkrecipes::{Client, Election, Error, Leadership};
 
+use super::generated::election_options;
 use super::{Answer, print};
 
 /// By client and name: how to end the term in progress.
@@ -14,12 +15,9 @@ pub struct Terms(Mutex<HashMap<(String, String), oneshot::Sender<bool>>>);
 
 /// Made of `PATH [data=TEXT] [layout=LAYOUT]`.
 pub fn make(client: &Client, path: &str, rest: &[&str]) -> Result<Election, Error> {
-    let given = |name: &str| rest.iter().find_map(|word| word.strip_prefix(name));
-    let options = match given("layout=") {
-        Some(layout) => ElectionOptions::default().layout(layout.parse()?),
-        None => ElectionOptions::default(),
-    };
-    client.election(path, given("data=").unwrap_or_default().as_bytes(), options)
+    let (data, options): (Vec<&str>, Vec<&str>) = rest.iter().partition(|word| word.starts_with("data="));
+    let data = data.first().map_or("", |word| &word["data=".len()..]);
+    client.election(path, data.as_bytes(), election_options(&options)?)
 }
 
 /// Says when a term is over, however it ends.

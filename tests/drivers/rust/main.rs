@@ -4,6 +4,7 @@
 mod barriers;
 mod commits;
 mod elections;
+mod generated;
 mod queues;
 mod told;
 
@@ -15,8 +16,8 @@ use std::time::Duration;
 
 use tokio::task::AbortHandle;
 use zkrecipes::{
-    Client, ClientOptions, Counter, CounterOptions, CreateMode, Election, Error, ErrorKind, Handle, Held,
-    Lock, LockOptions, MultiLock, Semaphore, Transaction, drive,
+    Client, ClientOptions, Counter, CreateMode, Election, Error, ErrorKind, Handle, Held, Lock, MultiLock,
+    Semaphore, Transaction, drive,
 };
 
 type Answer = Result<Vec<String>, Error>;
@@ -213,10 +214,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             Ok(vec![])
         }
         ("lock", [_, path, rest @ ..]) => {
-            let handoff = number(rest.iter().find_map(|word| word.strip_prefix("handoff=")))?;
-            let reentrant = rest.contains(&"reentrant");
-            let options = LockOptions::default().reentrant(reentrant).local_handoff(handoff);
-            let lock = client.lock(path, options)?;
+            let lock = client.lock(path, generated::lock_options(rest)?)?;
             make(&key.1, Made::Lock(lock));
             Ok(vec![])
         }
@@ -260,12 +258,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         ("run", _) => stage.terms.run(handle()?.election()?, &key).await,
         ("end-term", [_, rest @ ..]) => stage.terms.end(&key, rest.contains(&"fail")),
         ("counter", [named, path, rest @ ..]) => {
-            let layout = rest.iter().find_map(|word| word.strip_prefix("layout="));
-            let options = match layout {
-                Some(layout) => CounterOptions::default().layout(layout.parse()?),
-                None => CounterOptions::default(),
-            };
-            let counter = client.counter(path, options)?;
+            let counter = client.counter(path, generated::counter_options(rest)?)?;
             stage.counters.lock().unwrap().insert((name.clone(), (*named).to_owned()), counter);
             Ok(vec![])
         }
@@ -410,29 +403,12 @@ fn integer(word: &str) -> Result<i64, Error> {
     word.parse().map_err(|_| Error::invalid("number", format!("{word} is none")))
 }
 
-/// Zero, unless it says otherwise.
-fn number(word: Option<&str>) -> Result<u32, Error> {
-    word.map_or(Ok(0), |n| n.parse().map_err(|_| Error::invalid("number", format!("{n} is none"))))
-}
-
 fn guarded(held: Option<Held>, handle: Made) -> Result<Transaction, Error> {
     held.map_or_else(|| handle.guarded(), |held| Ok(held.guarded()))
 }
 
 async fn connect(arguments: &[&str]) -> Result<Client, Error> {
-    let mut options = ClientOptions::default();
-    for option in &arguments[1..] {
-        let (key, value) = option.split_once('=').ok_or_else(|| Error::invalid("option", *option))?;
-        match key {
-            "session_timeout" => options.session_timeout = millis(Some(&value)).unwrap_or_default(),
-            "connect_timeout" => options.connect_timeout = millis(Some(&value)).unwrap_or_default(),
-            "server_tick" => options.server_tick = millis(Some(&value)),
-            "lease" => options.lease = value.parse()?,
-            "identity" => options.identity = Some(value.to_owned()),
-            _ => return Err(Error::invalid("option", format!("{key} is not one"))),
-        }
-    }
-    open(arguments[0], options).await
+    open(arguments[0], generated::client_options(&arguments[1..])?).await
 }
 
 #[cfg(not(feature = "guest"))]

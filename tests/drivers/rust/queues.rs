@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use zkrecipes::{
     Backlog, Client, CreateMode, DeadLetter, DeadLetters, DelayQueue, Error, ErrorKind, Item, Nack,
-    PriorityQueue, Queue, QueueOptions, drive,
+    PriorityQueue, Queue, drive,
 };
 
+use super::generated::queue_options;
 use super::{Answer, millis, one, print};
 
 #[derive(Clone)]
@@ -174,20 +175,7 @@ fn nack(words: &[&str]) -> Nack {
 }
 
 fn make(client: &Client, kind: &str, path: &str, rest: &[&str]) -> Result<Made, Error> {
-    let mut options = QueueOptions::default();
-    for word in rest {
-        let number = |value: &str| {
-            value.parse().map_err(|_| Error::invalid("option", format!("{word} has no number")))
-        };
-        match word.split_once('=') {
-            Some(("max_items", value)) => options.max_items = Some(number(value)?),
-            Some(("shards", value)) => options.shards = number(value)?,
-            Some(("max_attempts", value)) => options.max_attempts = number(value)? as u32,
-            Some(("layout", value)) => options.layout = value.parse()?,
-            None if *word == "ephemeral" => options.ephemeral = true,
-            _ => return Err(Error::invalid("option", format!("{word} is not one"))),
-        }
-    }
+    let options = queue_options(rest)?;
     Ok(match kind {
         "queue" => Made::Plain(client.queue(path, options)?),
         "priority-queue" => Made::Priority(client.priority_queue(path, options)?),

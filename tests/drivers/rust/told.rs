@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
 use zkrecipes::{
-    Client, Config, Election, Error, ErrorKind, Group, GroupEvent, GroupOptions, Leader, Names, NodeState,
-    Subscription, Versioned, WatchKind, drive,
+    Client, Config, Election, Error, ErrorKind, Group, GroupEvent, Leader, Names, NodeState, Subscription,
+    Versioned, WatchKind, drive,
 };
 
+use super::generated::group_options;
 use super::{Answer, one, print};
 
 /// A handle by client and name, and who follows it.
@@ -49,13 +50,9 @@ impl Shared {
                 Err(error) => Err(error),
             },
             ("names", [_, path]) => self.make(&key, client.names(path).map(Handle::Names)),
-            ("group", [_, path, layout @ ..]) => {
-                let mut options = GroupOptions::default();
-                options.layout = match layout.first().map(|layout| layout.parse()).transpose() {
-                    Ok(layout) => layout,
-                    Err(error) => return Some(Err(error)),
-                };
-                self.make(&key, client.group(path, options).map(Handle::Group))
+            ("group", [_, path, rest @ ..]) => {
+                let made = group_options(rest).and_then(|options| client.group(path, options));
+                self.make(&key, made.map(Handle::Group))
             }
             ("watch-node", [_, path, kind]) => {
                 self.make(&key, kind.parse().map(|kind| Handle::Nodes((*path).to_owned(), kind)))

@@ -2,34 +2,15 @@
 
 use napi::Env;
 use napi_derive::napi;
-use zkrecipes::{CounterOptions, ElectionOptions, GroupOptions};
 
 use crate::client::Client;
 use crate::election::Election;
 use crate::failure::OrThrow;
-use crate::generated::{Barrier, Config, Counter, Group, Names, Semaphore};
-use crate::queue::{DelayQueue, PriorityQueue, Queue, QueueSettings};
-
-fn counter_options(layout: Option<String>) -> zkrecipes::Result<CounterOptions> {
-    let mut options = CounterOptions::default();
-    options.layout = layout.map_or(Ok(options.layout), |word| word.parse())?;
-
-    Ok(options)
-}
-
-fn election_options(layout: Option<String>) -> zkrecipes::Result<ElectionOptions> {
-    let mut options = ElectionOptions::default();
-    options.layout = layout.map_or(Ok(options.layout), |word| word.parse())?;
-
-    Ok(options)
-}
-
-fn group_options(layout: Option<String>) -> zkrecipes::Result<GroupOptions> {
-    let mut options = GroupOptions::default();
-    options.layout = layout.map(|word| word.parse()).transpose()?;
-
-    Ok(options)
-}
+use crate::generated::{
+    Barrier, Config, Counter, CounterSettings, ElectionSettings, Group, GroupSettings, Names, QueueSettings,
+    Semaphore,
+};
+use crate::queue::{DelayQueue, PriorityQueue, Queue};
 
 #[napi]
 impl Client {
@@ -46,8 +27,8 @@ impl Client {
     }
 
     #[napi(catch_unwind)]
-    pub fn counter(&self, env: &Env, path: String, layout: Option<String>) -> napi::Result<Counter> {
-        let made = counter_options(layout).and_then(|options| self.0.counter(&path, options));
+    pub fn counter(&self, env: &Env, path: String, options: CounterSettings) -> napi::Result<Counter> {
+        let made = options.into_core().and_then(|options| self.0.counter(&path, options));
         Ok(Counter::new(made.or_throw(env)?, &self.0.inbox))
     }
 
@@ -63,15 +44,15 @@ impl Client {
         env: &Env,
         path: String,
         data: &[u8],
-        layout: Option<String>,
+        options: ElectionSettings,
     ) -> napi::Result<Election> {
-        let made = election_options(layout).and_then(|options| self.0.election(&path, data, options));
+        let made = options.into_core().and_then(|options| self.0.election(&path, data, options));
         Ok(Election::new(made.or_throw(env)?, &self.0.inbox))
     }
 
     #[napi(catch_unwind)]
-    pub fn group(&self, env: &Env, path: String, layout: Option<String>) -> napi::Result<Group> {
-        let made = group_options(layout).and_then(|options| self.0.group(&path, options));
+    pub fn group(&self, env: &Env, path: String, options: GroupSettings) -> napi::Result<Group> {
+        let made = options.into_core().and_then(|options| self.0.group(&path, options));
         Ok(Group::new(made.or_throw(env)?, &self.0.inbox))
     }
 

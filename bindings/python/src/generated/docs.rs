@@ -58,25 +58,11 @@ coroutine functions, which are run as tasks."
 (ClientBase) => {
 "What both clients share."
 };
-(ClientBase.lock) => {
-"A mutual exclusion on `path`, first come, first served.
-
-A `reentrant` handle is the owner: who uses it is inside together, and nested acquisitions count. With
-`local_handoff`, those who wait in this client share one node, and pass the turn on in memory at most so many times
-before others get theirs; see `held.passes`."
-};
 (ClientBase.read_write_lock) => {
 "Readers share, writers exclude everybody: `.read` and `.write` are each a Lock on `path`."
 };
 (ClientBase.multi_lock) => {
 "Several locks of this client as one: all or none, in the order of their paths."
-};
-(ClientBase.semaphore) => {
-"At most `permits` at once on `path`. All who use the path have to name the same number, or get Mismatch."
-};
-(ClientBase.election) => {
-"The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader. `layout` says which
-of Curator's elections takes part: \"latch\" or \"selector\"."
 };
 (ClientBase.check_sequencer) => {
 "Whether the acquisition that this `held.sequencer` names, of anybody in any language, still stands."
@@ -93,8 +79,7 @@ of Curator's elections takes part: \"latch\" or \"selector\"."
 `hosts` is a connect string such as \"zk1:2181,zk2:2181/app\", or \"embedded:\" for a server inside this process, for
 development and tests. Without it, ZKRECIPES_HOSTS is read from the environment.
 
-Options: session_timeout, connect_timeout, identity, auth, allow_plaintext_auth, refuse_open_parents, acl, tls, sasl, naming, retry, lease, server_tick, read_only, max_in_flight; they are
-described in `zkrecipes.ClientOptions`.
+The options are described in `zkrecipes.ClientOptions`.
 
 >>> import zkrecipes
 >>> with zkrecipes.Client(\"embedded:\", session_timeout=6, identity=\"worker 7\") as client:

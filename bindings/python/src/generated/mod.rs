@@ -10,6 +10,7 @@ mod double_barrier;
 mod group;
 mod names;
 mod nodes;
+pub mod options;
 mod priority_queue;
 mod proposal;
 mod queue;

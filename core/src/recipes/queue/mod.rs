@@ -101,22 +101,11 @@ impl Client {
     fn backlog(&self, path: &str, order: Order, options: QueueOptions) -> Result<Backlog> {
         let session = self.session()?;
         path::recipe(path)?;
-        let at_least_one = |name: &str, is_zero: bool| match is_zero {
-            true => Err(Error::invalid(name, "is 0; give at least 1, or leave it out")),
-            false => Ok(()),
-        };
-        at_least_one("max_items", options.max_items == Some(0))?;
-        at_least_one("shards", options.shards == 0)?;
+        options.check_ranges()?;
         if options.shards > 1 && (order, options.layout) != (Order::Arrival, QueueLayout::Simple) {
             return Err(Error::invalid(
                 "shards",
                 "more than one is for plain queues of the layout simple only",
-            ));
-        }
-        if options.shards > MOST_SHARDS {
-            return Err(Error::invalid(
-                "shards",
-                format!("{} are too many; take at most {MOST_SHARDS}", options.shards),
             ));
         }
         if options.shards > 1 && options.max_items.is_some() {
@@ -145,9 +134,6 @@ impl Client {
         Ok(Backlog::new(self.clone(), path, shards))
     }
 }
-
-/// A consumer looks at all of them before it waits.
-const MOST_SHARDS: usize = 100;
 
 /// Items that are taken in the order in which they came: `client.queue(path, options)`. It is a [`Backlog`], with the verbs
 /// of one.
