@@ -1,10 +1,12 @@
 //! The client: one session with ZooKeeper, shared by any number of recipes and threads.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::hosts;
+use crate::log;
 use crate::metrics::{Counters, Metrics};
 use crate::options::ClientOptions;
 use crate::process::{Process, UnlessForked};
@@ -17,7 +19,10 @@ use crate::session::system_clock::SystemClock;
 use crate::session::wire::Dial;
 #[cfg(feature = "zookeeper-client")]
 use crate::session::wire::guest::Guest;
-use crate::session::{Session, State};
+use crate::session::{Session, State, unless};
+
+/// How long closing waits for those who listen to what was said.
+const LISTENING: Duration = Duration::from_secs(1);
 
 /// A connection to ZooKeeper. Clones are the same client; the last one to go closes the session in the background.
 ///
@@ -36,6 +41,7 @@ pub struct Client {
 }
 
 struct ClientInner {
+    makes_handles_when_closed: AtomicBool,
     /// A forked child has neither its threads nor its locks.
     session: UnlessForked<Arc<Session>>,
 }
@@ -115,7 +121,12 @@ impl Client {
     }
 
     fn of(session: Arc<Session>) -> Client {
-        Client { inner: Arc::new(ClientInner { session: UnlessForked::new(session) }) }
+        Client {
+            inner: Arc::new(ClientInner {
+                session: UnlessForked::new(session),
+                makes_handles_when_closed: AtomicBool::default(),
+            }),
+        }
     }
 
     /// The session, unless this process must not use it or it is closed.
@@ -123,6 +134,22 @@ impl Client {
         self.process().check()?;
         let session = &self.inner.session;
         if session.is_closing() { Err(Error::closed("client")) } else { Ok(Arc::clone(session)) }
+    }
+
+    /// The same for a new handle.
+    pub(crate) fn session_for_handle(&self) -> Result<Arc<Session>> {
+        if !self.inner.makes_handles_when_closed.load(Ordering::Relaxed) {
+            return self.session();
+        }
+        self.process().check()?;
+        Ok(Arc::clone(&self.inner.session))
+    }
+
+    /// From now on a handle is made when the client is closed, too, and its verbs say so: for a language in which they reject and
+    /// making it would throw.
+    #[doc(hidden)]
+    pub fn make_handles_when_closed(&self) {
+        self.inner.makes_handles_when_closed.store(true, Ordering::Relaxed);
     }
 
     /// The process that it was connected in; no other one may use it.
@@ -149,10 +176,17 @@ impl Client {
     }
 
     /// Closes the client: calls that wait get Closed, what is held is released with the session, background deletions
-    /// are awaited for at most `limit`. Closing twice is fine.
+    /// are awaited for at most `limit`, and those who listen to logs and spans have heard of it when this returns, unless they
+    /// take longer than a second. Closing twice is fine.
     pub async fn close(&self, limit: Option<Duration>) -> Result<()> {
         self.process().check()?;
-        self.inner.session.close(limit).await
+        let session = &self.inner.session;
+        let end = Deadline::after(session.now(), limit).at();
+        let closed = session.close(limit).await;
+        let patience = session.now() + LISTENING;
+        let patience = session.clock().sleep_until(end.map_or(patience, |end| end.min(patience)));
+        let _ = unless(log::until_said(), patience).await;
+        closed
     }
 
     /// The same without waiting.

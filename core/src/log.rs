@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use tokio::sync::oneshot;
 use tracing::level_filters::LevelFilter;
 
 use crate::error::LostReason;
@@ -54,6 +55,15 @@ fn say_or_count(
 
 fn dropped(records: u64) {
     tracing::warn!(target: "zkrecipes", event = "log_dropped", records, "more was said than could be listened to");
+}
+
+/// Resolves when all is said that is waiting to be.
+pub(crate) async fn until_said() {
+    if LevelFilter::current() != LevelFilter::OFF {
+        let (said, is_said) = oneshot::channel::<()>();
+        pool::LOG.run(Box::new(move || drop(said)));
+        let _ = is_said.await;
+    }
 }
 
 /// Closes a span once all is said that was said in it before: whoever hears of spans may take their time, too.

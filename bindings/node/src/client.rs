@@ -45,6 +45,7 @@ pub fn connect(
     let future = async move {
         let client = zkrecipes::Client::connect(&hosts, options).await?;
         home.add_session(&client);
+        client.make_handles_when_closed();
         Ok(client)
     };
     let home = inbox.clone();

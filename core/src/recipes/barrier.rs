@@ -29,7 +29,7 @@ use crate::time;
 impl Client {
     /// A handle on the barrier at `path`. Does no I/O.
     pub fn barrier(&self, path: &str) -> Result<Barrier> {
-        self.session()?;
+        self.session_for_handle()?;
         path::recipe(path)?;
         Ok(Barrier { client: self.clone(), path: Arc::from(path), listeners: Arc::default() })
     }

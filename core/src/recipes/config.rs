@@ -28,7 +28,7 @@ use crate::session::wire::{CreateMode, Stat, WireError};
 impl Client {
     /// A handle on the value at `path`. Does no I/O.
     pub fn config(&self, path: &str) -> Result<Config> {
-        self.session()?;
+        self.session_for_handle()?;
         path::recipe(path)?;
         Ok(Config { client: self.clone(), path: Arc::from(path), cache: Cache::default() })
     }
@@ -254,12 +254,13 @@ impl Setting<'_> {
         let mut creates = false;
         loop {
             let server_session = call.server_session(self.verb).await?;
-            open_parents::look(self.session, &server_session, call, self.verb, path::parent(self.path))
-                .await?;
+            let parent = path::parent(self.path);
             let answer = if creates {
+                open_parents::look(self.session, &server_session, call, self.verb, parent).await?;
                 let created = server_session.create(self.path, self.value, CreateMode::Persistent);
                 call.receive(self.verb, created).await?.map(|_| 0)
             } else {
+                open_parents::look_once(self.session, &server_session, call, self.verb, parent).await?;
                 let set = server_session.set_data(self.path, self.value, self.version);
                 call.receive(self.verb, set).await?.map(|stat| stat.version)
             };

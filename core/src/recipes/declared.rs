@@ -7,6 +7,7 @@ use tokio::sync::OwnedMutexGuard;
 use crate::error::Result;
 use crate::process::UnlessForked;
 use crate::session::Session;
+use crate::session::open_parents;
 use crate::session::registration::Registration;
 use crate::turn::deletable;
 
@@ -21,6 +22,7 @@ pub(super) async fn declare(
     let mut call = session.call(None);
     let server_session = loop {
         let server_session = call.server_session(verb).await.map_err(|error| error.with_path(&node))?;
+        open_parents::look(session, &server_session, &mut call, verb, parent).await?;
         if deletable::check(session, &server_session, &mut call, verb, parent).await? {
             break server_session;
         }

@@ -5,7 +5,7 @@
 //! 3. A client that may not read the node watches the children of its parent instead.
 
 use crate::path;
-use crate::session::call::{Call, Failure};
+use crate::session::call::{Call, Failure, LOOK_AFTER};
 use crate::session::wire::{Event, Watch, WireError, Write};
 
 /// Which node is meant.
@@ -31,7 +31,7 @@ pub(super) async fn until_gone(call: &mut Call, verb: &str, node: &str, meant: M
         match look(call, verb, node, meant, is_decided).await? {
             Ok(Sight::Stands(watch)) => {
                 is_decided = false;
-                if call.wait_for(watch).await? == Event::Deleted {
+                if call.wait_at_most(LOOK_AFTER, watch).await? == Some(Event::Deleted) {
                     return Ok(());
                 }
             }

@@ -34,7 +34,7 @@ use crate::session::wire::WireError;
 impl Client {
     /// A handle on the group at `path`. Does no I/O.
     pub fn group(&self, path: &str, options: GroupOptions) -> Result<Group> {
-        let session = self.session()?;
+        let session = self.session_for_handle()?;
         path::recipe(path)?;
         let layout = options.layout.unwrap_or(match session.options().naming {
             Naming::Kazoo => GroupLayout::Party,

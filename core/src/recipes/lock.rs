@@ -62,7 +62,7 @@ impl Deref for Lock {
 impl Client {
     /// A handle on the lock at `path`. Does no I/O.
     pub fn lock(&self, path: &str, options: LockOptions) -> Result<Lock> {
-        self.session()?;
+        self.session_for_handle()?;
         path::recipe(path)?;
         let meanwhile = if options.reentrant { Meanwhile::Nests } else { Meanwhile::Waits };
         let (path_of_it, local_handoff) = (path.to_owned(), options.local_handoff);

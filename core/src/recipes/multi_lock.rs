@@ -55,7 +55,7 @@ impl Deref for MultiLock {
 impl Client {
     /// Several locks of this client as one: all or none. Does no I/O.
     pub fn multi_lock(&self, locks: &[Lock]) -> Result<MultiLock> {
-        self.session()?;
+        self.session_for_handle()?;
         let mut paths: Vec<_> = locks.iter().map(|lock| lock.path().to_owned()).collect();
         paths.sort_unstable();
         if paths.is_empty() {

@@ -23,7 +23,7 @@ use crate::session::wire::{CreateMode, Stat, WireError};
 impl Client {
     /// A handle on the names below `path`. Does no I/O.
     pub fn names(&self, path: &str) -> Result<Names> {
-        self.session()?;
+        self.session_for_handle()?;
         path::recipe(path)?;
         Ok(Names { client: self.clone(), path: Arc::from(path) })
     }

@@ -55,7 +55,7 @@ pub struct ReadWriteLock {
 impl Client {
     /// A handle on the read/write lock at `path`. Does no I/O.
     pub fn read_write_lock(&self, path: &str) -> Result<ReadWriteLock> {
-        self.session()?;
+        self.session_for_handle()?;
         path::recipe(path)?;
         let side = |kind, readers| {
             let (path_of_it, uncontended) = (path.to_owned(), Arc::default());

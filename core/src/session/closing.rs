@@ -35,6 +35,7 @@ impl Session {
         self.delete_all_temporary();
         if !self.closing.send_replace(true) {
             self.server_session().lose_all(LostReason::Closed);
+            self.losses_are_told.send_replace(true);
             self.clock.spawn(Box::pin(self.clone().shut(deadline)));
         }
     }

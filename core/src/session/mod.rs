@@ -77,6 +77,8 @@ pub(crate) struct Session {
     renewed: Notify,
     /// Set once, by `close`.
     closing: watch::Sender<bool>,
+    /// Set once, when everybody who held something knows that the client is being closed.
+    losses_are_told: watch::Sender<bool>,
     /// Set once, when the server has confirmed the end of the session or never will.
     closed: watch::Sender<bool>,
     /// Set once, when no server session will be opened any more and the last one is closed.
@@ -125,6 +127,7 @@ impl Session {
             current: Mutex::new(server_session.clone()),
             renewed: Notify::new(),
             closing: watch::Sender::new(false),
+            losses_are_told: watch::Sender::new(false),
             closed: watch::Sender::new(false),
             renewal_has_ended: watch::Sender::new(false),
             status: Mutex::new(Status {

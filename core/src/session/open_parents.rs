@@ -2,7 +2,8 @@
 //!
 //! With credentials what we make is ours, parents as well. But a path that nobody has used yet can be made by anybody, with an
 //! access list that lets everybody delete: then strangers break every lock below it, and take every item. So a client that
-//! makes nodes which are not everybody's reads the list of a parent that it has not made itself, once per path and session.
+//! makes nodes which are not everybody's reads the list of a parent that it has not made itself: where it sees what node that is,
+//! once for each, and elsewhere each time.
 
 use std::sync::Arc;
 
@@ -13,7 +14,22 @@ use super::wire::WireError;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::AclChoice;
 
-/// Warns once of a parent below which strangers may delete; Denied where the options refuse such.
+/// Warns once of a parent below which strangers may delete; Denied where the options refuse such. For who is told what
+/// node the parent is, by a list of what is below: see [`ServerSession::saw_parent`].
+pub(crate) async fn look_once(
+    session: &Arc<Session>,
+    server_session: &Arc<ServerSession>,
+    call: &mut Call,
+    verb: &str,
+    parent: &str,
+) -> Result<()> {
+    if server_session.is_vouched_for(parent) {
+        return Ok(());
+    }
+    look(session, server_session, call, verb, parent).await
+}
+
+/// The same for who does not: an empty parent may have been collected, and made again by somebody else.
 pub(crate) async fn look(
     session: &Arc<Session>,
     server_session: &Arc<ServerSession>,
@@ -22,7 +38,7 @@ pub(crate) async fn look(
     parent: &str,
 ) -> Result<()> {
     let options = session.options();
-    if options.access() == AclChoice::Open || server_session.is_vouched_for(parent) {
+    if options.access() == AclChoice::Open {
         return Ok(());
     }
     match call.ask(verb, |server| server.is_open_to_deletion(parent)).await {
@@ -45,7 +61,7 @@ pub(crate) async fn look(
         Ok(false) | Err(Failure::Refused(_)) => {}
         Err(failure) => return Err(failure.about(verb, parent)),
     }
-    server_session.vouch_for(parent);
+    server_session.vouch_for(parent, None);
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use super::Session;
 use super::clock::Later;
 use super::server_session::ServerSession;
 use super::wire::{CreateMode, WireError};
-use crate::options::Naming;
+use crate::options::{AclChoice, Naming};
 use crate::path;
 
 impl Session {
@@ -66,11 +66,13 @@ impl Session {
                 self.containers.refused();
             }
             match created {
-                Ok(_) => {
+                Ok(created) => {
                     if self.options.access().lets_creators_delete() {
                         server_session.set_may_delete_below(top.to_owned(), true);
                     }
-                    server_session.vouch_for(top);
+                    if self.options.access() != AclChoice::Open {
+                        server_session.vouch_for(top, Some(created.czxid).filter(|czxid| *czxid > 0));
+                    }
                     missing.pop();
                 }
                 Err(WireError::NodeExists) => drop(missing.pop()),

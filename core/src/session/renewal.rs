@@ -27,7 +27,11 @@ impl Session {
     async fn renew_server_sessions(self: &Arc<Self>, mut server_session: Arc<ServerSession>) {
         loop {
             let Some(broke_at) = self.follow(&server_session).await else {
-                // Closing: the one who closes may have seen the server session before this one.
+                // Closing. Nobody may hold anything any more when its node goes.
+                let mut losses_are_told = self.losses_are_told.subscribe();
+                // The sender lives in `self`, so this cannot fail.
+                let _ = losses_are_told.wait_for(|are_told| *are_told).await;
+                // The one who closes may have seen the server session before this one.
                 self.until_tidy(&server_session).await;
                 return server_session.close().await;
             };

@@ -25,7 +25,7 @@ pub(crate) async fn check(
     verb: &str,
     parent: &str,
 ) -> Result<bool> {
-    open_parents::look(session, server_session, call, verb, parent).await?;
+    open_parents::look_once(session, server_session, call, verb, parent).await?;
     // What was refused once is asked again: the right may have been granted meanwhile.
     if server_session.may_delete_below(parent) == Some(true) {
         return Ok(true);

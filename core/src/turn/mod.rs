@@ -7,13 +7,11 @@
 //! costs the same with two waiters and with five thousand. Who is [`uncontended`] time after time needs no list at all.
 //! Who finds its own node gone while it waits queues again, at the end.
 
-use std::pin::pin;
-
 use futures_util::FutureExt;
 
 use crate::error::{Error, Result};
 use crate::path;
-use crate::session::call::{Call, refusal};
+use crate::session::call::{Call, LOOK_AFTER, refusal};
 use crate::session::server_session::Interest;
 use crate::session::server_session::shared_lists::SharedNames;
 use crate::session::wire::{Event, Link, Watch, WireError};
@@ -134,6 +132,8 @@ enum Wake {
     Second,
     Siblings,
     Connection,
+    /// It went by itself, or cannot be read any more.
+    Untold,
 }
 
 impl<'a> Wait<'a> {
@@ -204,7 +204,7 @@ impl<'a> Wait<'a> {
             };
             if is_armed {
                 self.has_waited = true;
-                match self.news(call, link).await? {
+                match self.news(call, request.verb, link).await? {
                     Wake::Own(Event::Deleted | Event::SessionEnded) => return Ok(WaitOutcome::Gone),
                     Wake::Own(_) => continue 'look,
                     Wake::Closest(Event::DataChanged) => continue 'look,
@@ -215,7 +215,7 @@ impl<'a> Wait<'a> {
                     }
                     Wake::Closest(_) => self.closest = None,
                     Wake::Connection if server_session.has_ended() => return Ok(WaitOutcome::Gone),
-                    Wake::Second | Wake::Siblings | Wake::Connection => {}
+                    Wake::Second | Wake::Siblings | Wake::Connection | Wake::Untold => {}
                 }
             }
             match self.place.list(call, request.verb).await? {
@@ -348,16 +348,28 @@ impl<'a> Wait<'a> {
 
     /// What there is to act on. A reconnection is not: the transport sets the watches again on the next connection, and the
     /// server then tells what happened to the nodes meanwhile. A thousand waiters must not ask for what they are told.
-    async fn news(&mut self, call: &mut Call, mut link: Link) -> Result<Wake> {
+    async fn news(&mut self, call: &mut Call, verb: &str, mut link: Link) -> Result<Wake> {
         loop {
-            let wake = call.wait_for(pin!(self.wake(link))).await?;
-            match wake {
-                Wake::Connection if !self.place.server_session.has_ended() => {
+            match call.wait_at_most(LOOK_AFTER, self.wake(link)).await? {
+                Some(Wake::Connection) if !self.place.server_session.has_ended() => {
                     link = self.place.server_session.link()
                 }
-                wake => return Ok(wake),
+                Some(wake) => return Ok(wake),
+                None if Box::pin(self.closest_stands(call, verb)).await? => {}
+                None => {
+                    self.closest = None;
+                    return Ok(Wake::Untold);
+                }
             }
         }
+    }
+
+    /// Whether the contender ahead stands and its watch will tell when it goes, as far as that is known.
+    async fn closest_stands(&mut self, call: &mut Call, verb: &str) -> Result<bool> {
+        let Some(closest) = &self.closest else { return Ok(true) };
+        let node = path::join(&self.place.parent, &closest.name);
+        let read = call.receive(verb, self.place.server_session.get_data(&node)).await?;
+        Ok(!matches!(read, Err(WireError::NoNode | WireError::NoAuth)))
     }
 
     async fn wake(&mut self, link: Link) -> Wake {
@@ -382,7 +394,7 @@ impl<'a> Wait<'a> {
             Wake::Closest(_) => self.closest = None,
             Wake::Second => self.second = None,
             Wake::Siblings => self.siblings = None,
-            Wake::Connection => {}
+            Wake::Connection | Wake::Untold => {}
         }
         wake
     }

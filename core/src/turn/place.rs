@@ -17,6 +17,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Later;
+use crate::session::open_parents;
 use crate::session::server_session::ServerSession;
 use crate::session::server_session::shared_lists::{Listed, SharedNames};
 use crate::session::wire::{CreateMode, WireError};
@@ -160,6 +161,8 @@ impl Place {
                     Listing::Gone => continue,
                 },
             };
+            // The list may have told that the path is not the node that was looked at.
+            open_parents::look_once(session, &server_session, call, verb, path).await?;
             // With the answer to this create, those before it have been decided, and a list behind it shows their nodes.
             if was_in_doubt && !Box::pin(place.adopt(&names, call, verb)).await? {
                 continue;

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use crate::support::ground::{Ground, grounds};
-use crate::support::{eventually, lock_of, options, soon};
+use crate::support::{SOON, eventually, lock_of, options, soon};
 use zkrecipes::{AclChoice, AclEntry, Auth, Client, CreateMode, ErrorKind, GroupOptions, LockOptions, Queue};
 use zkrecipes_embedded::Fault;
 use zkrecipes_embedded::wire::{self, Hello, Request, Writer};
@@ -314,6 +314,33 @@ async fn what_may_not_be_deleted_goes_when_it_may_again() {
             set_access(&ground, PATH, 31);
             soon("the lock", theirs.acquire()).await.expect("free again").release().await.expect("released");
         }
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
+/// Servers tell of a deletion only those who may read the node. So the waiter looks for itself, after half a minute.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_holder_whose_node_becomes_unreadable_is_not_waited_for_for_ever() {
+    const NO_READING: i32 = 31 - 1;
+    let grounds = grounds();
+    let mut waits = Vec::new();
+    for ground in &grounds {
+        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = lock_of(&client, PATH).acquire().await.expect("free");
+        let wait = tokio::spawn(lock_of(&other, PATH).acquire());
+        eventually("it is watched", || ground.nodes_under(PATH).len() == 2 && other.metrics().waiting == 1)
+            .await;
+        // By now it is.
+        other.nodes().get(held.node()).await.expect("readable");
+        set_access(ground, held.node(), NO_READING);
+        held.release().await.expect("released");
+        waits.push(wait);
+    }
+    for wait in waits {
+        let wait = tokio::time::timeout(2 * SOON, wait).await.expect("it looks");
+        wait.expect("joined").expect("free").release().await.expect("released");
+    }
+    for ground in &grounds {
         ground.assert_nothing_left(PATH).await;
     }
 }

@@ -270,3 +270,21 @@ async fn who_unsubscribes_after_the_loss_and_before_being_told_is_not_told() -> 
     assert_eq!(calls.load(Ordering::SeqCst), 1, "only who still wants to hear");
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_stands_until_its_holder_knows_that_the_client_is_closed() -> Anything {
+    let server = Arc::new(server());
+    let client = client(&server).await;
+    let held = hold(&client, "/locks/closed").await;
+    held.on_lost(|_| {});
+    let (stood, has_stood) = channel();
+    let (witness, node) = (server.clone(), held.node().to_owned());
+    // For a moment the one who tells is held up.
+    client.deliver_through(move |_, _| {
+        std::thread::sleep(Duration::from_millis(300));
+        let _ = stood.send(witness.nodes().contains(&node));
+    });
+    client.close(None).await?;
+    assert_eq!(has_stood.try_recv(), Ok(true), "its node was gone before its holder knew");
+    Ok(())
+}

@@ -40,7 +40,7 @@ use crate::path;
 impl Client {
     /// A handle on the counter at `path`. Does no I/O.
     pub fn counter(&self, path: &str, options: CounterOptions) -> Result<Counter> {
-        let session = self.session()?;
+        let session = self.session_for_handle()?;
         path::recipe(path)?;
         let encoding = Encoding::of(session.options().naming, options.layout);
         let changes = session.extensions.of::<CountersOfClient>().of(path, encoding);

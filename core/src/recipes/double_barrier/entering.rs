@@ -12,6 +12,7 @@ use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
+use crate::session::open_parents;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Applied, CreateMode, Event, Flight, Stat, Watch, WireError, Write};
 use crate::turn::deletable;
@@ -135,7 +136,7 @@ async fn create_node(
         },
     };
     let create = place.create(barrier.parties, barrier.name.as_bytes());
-    let server_session = &place.server_session;
+    let server_session = place.server_session.clone();
     let (created, ready) = (
         server_session.multi(&[create, barrier.says(version)]),
         server_session.watch_exists(&layout::ready(&barrier.path)),
@@ -148,7 +149,9 @@ async fn create_node(
                 return Err(refusal(WireError::Other(format!("{created:?}")), VERB, &barrier.path));
             };
             place.found(path::name(&node.path));
-            deletable::settle(&place.server_session, &barrier.path);
+            server_session.saw_parent(&barrier.path, stat.czxid);
+            open_parents::look_once(session, &server_session, call, VERB, &barrier.path).await?;
+            deletable::settle(&server_session, &barrier.path);
             agreement.is(barrier.parties);
             drop(asking);
             let count = stat.num_children as usize;

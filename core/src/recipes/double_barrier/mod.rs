@@ -54,7 +54,7 @@ impl Client {
     /// A handle on the double barrier at `path` for so many parties. Does no I/O. Others see the member by its `name`,
     /// or by the identity of this client.
     pub fn double_barrier(&self, path: &str, parties: usize, name: Option<&str>) -> Result<DoubleBarrier> {
-        let session = self.session()?;
+        let session = self.session_for_handle()?;
         path::recipe(path)?;
         if parties == 0 || parties > MOST_PARTIES {
             return Err(Error::invalid("parties", format!("{parties} is not from 1 to {MOST_PARTIES}")));

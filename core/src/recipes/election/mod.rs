@@ -79,7 +79,7 @@ impl Client {
     /// A handle on the election at `path`, for a candidate. Those who ask for the leader are told its `data`. Does no
     /// I/O.
     pub fn election(&self, path: &str, data: &[u8], options: ElectionOptions) -> Result<Election> {
-        let session = self.session()?;
+        let session = self.session_for_handle()?;
         path::recipe(path)?;
         let identity = session.identity();
         if identity.contains('\0') {

@@ -99,7 +99,7 @@ impl Client {
     }
 
     fn backlog(&self, path: &str, order: Order, options: QueueOptions) -> Result<Backlog> {
-        let session = self.session()?;
+        let session = self.session_for_handle()?;
         path::recipe(path)?;
         options.check_ranges()?;
         if options.shards > 1 && (order, options.layout) != (Order::Arrival, QueueLayout::Simple) {

@@ -165,7 +165,7 @@ impl Puts {
             call.connection(VERB).await.map_err(|error| failure(batches.len(), error))?;
             let server_session = session.server_session();
             let looked =
-                open_parents::look(session, &server_session, &mut call, VERB, &self.layout.items).await;
+                open_parents::look_once(session, &server_session, &mut call, VERB, &self.layout.items).await;
             looked.map_err(|error| failure(batches.len(), error))?;
             let (many, guard) = match room
                 .admit(session, &mut call, &batches[0].writes, batches[0].sending.has_begun(), fitting)

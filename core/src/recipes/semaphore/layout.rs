@@ -161,7 +161,7 @@ impl SemaphoreLayout {
         call: &mut Call,
         verb: &str,
     ) -> Result<()> {
-        open_parents::look(session, server_session, call, verb, path::parent(&self.size)).await
+        open_parents::look_once(session, server_session, call, verb, path::parent(&self.size)).await
     }
 
     /// Creates what is missing: the parent of the permits, and the size for those who come later.
@@ -173,7 +173,7 @@ impl SemaphoreLayout {
         verb: &'static str,
         permits: usize,
     ) -> Result<()> {
-        self.look_at_parent(session, server_session, call, verb).await?;
+        open_parents::look(session, server_session, call, verb, path::parent(&self.size)).await?;
         let size = server_session.create(&self.size, permits.to_string().as_bytes(), CreateMode::Persistent);
         match call.receive(verb, size).await? {
             Ok(_) | Err(WireError::NodeExists) => {}

@@ -67,7 +67,7 @@ impl Deref for Semaphore {
 impl Client {
     /// A handle on the semaphore at `path` with so many permits. Does no I/O.
     pub fn semaphore(&self, path: &str, permits: usize) -> Result<Semaphore> {
-        let naming = self.session()?.options().naming;
+        let naming = self.session_for_handle()?.options().naming;
         path::recipe(path)?;
         check_size(permits)?;
         let (layout, size) = (SemaphoreLayout::of(path, naming), Size::of(permits));

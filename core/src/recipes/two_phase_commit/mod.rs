@@ -64,7 +64,7 @@ pub use status::{CommitStatus, CoordinatorState, SiteStatus};
 impl Client {
     /// A handle on the transactions at `path`. Does no I/O. The mode is that of the transactions that it begins.
     pub fn two_phase_commit(&self, path: &str, mode: CommitMode) -> Result<TwoPhaseCommit> {
-        self.session()?;
+        self.session_for_handle()?;
         path::recipe(path)?;
         let layout = TransactionLayout { root: path.to_owned() };
         let commits = Arc::new(Commits::new(self.clone(), layout, mode));

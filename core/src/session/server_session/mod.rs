@@ -6,7 +6,7 @@ mod deletions;
 mod requests;
 pub(crate) mod shared_lists;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
@@ -81,8 +81,9 @@ pub(crate) struct ServerSession {
     synced: AtomicU64,
     /// Parents below which we may delete nodes, or may not, as far as that was found out.
     may_delete: Mutex<BTreeMap<String, bool>>,
-    /// Parents of which nothing is to be feared that has not been told: we have made them, or have read their access lists.
-    vouched: Mutex<BTreeSet<String>>,
+    /// Parents of which nothing is to be feared that has not been told: we have made them, or have read their access lists. With
+    /// each, its czxid as far as it is known.
+    vouched: Mutex<BTreeMap<String, Option<i64>>>,
     /// The server knows no request that reads several nodes.
     several_reads: Capability,
     /// Servers before 3.5.7 do not say which ephemeral nodes a session has.

@@ -67,15 +67,26 @@ impl ServerSession {
 
     /// Whether the access list of this parent is known to be as it should, or has been told of.
     pub(crate) fn is_vouched_for(&self, parent: &str) -> bool {
-        lock(&self.vouched).contains(parent)
+        lock(&self.vouched).contains_key(parent)
     }
 
-    pub(crate) fn vouch_for(&self, parent: &str) {
+    /// `czxid` is that of the node whose list is known; `None` where no answer told it, and the next list does.
+    pub(crate) fn vouch_for(&self, parent: &str, czxid: Option<i64>) {
         let mut vouched = lock(&self.vouched);
         if vouched.len() >= MOST_PARENTS {
             vouched.clear();
         }
-        vouched.insert(parent.to_owned());
+        vouched.insert(parent.to_owned(), czxid);
+    }
+
+    /// An answer tells which node the parent is. Another one than was vouched for may have another access list.
+    pub(crate) fn saw_parent(&self, parent: &str, czxid: i64) {
+        let mut vouched = lock(&self.vouched);
+        let Some(known) = vouched.get_mut(parent) else { return };
+        if *known.get_or_insert(czxid) != czxid {
+            drop(vouched);
+            self.forget_deletions_below(parent);
+        }
     }
 
     pub(crate) fn set_may_delete_below(&self, parent: String, are_allowed: bool) {
@@ -153,7 +164,16 @@ impl ServerSession {
     }
 
     pub(crate) fn children(self: &Arc<Self>, path: &str) -> Flight<Vec<String>> {
-        self.send(Request::Children, Proof::None, self.measure.read(path), |wire| wire.children(path))
+        if !self.is_vouched_for(path) {
+            return self
+                .send(Request::Children, Proof::None, self.measure.read(path), |wire| wire.children(path));
+        }
+        let (server_session, listed, path) = (self.clone(), self.children_and_stat(path), path.to_owned());
+        Box::pin(async move {
+            let (names, stat) = listed.await?;
+            server_session.saw_parent(&path, stat.czxid);
+            Ok(names)
+        })
     }
 
     pub(crate) fn children_and_stat(self: &Arc<Self>, path: &str) -> Flight<(Vec<String>, Stat)> {
