@@ -4,16 +4,16 @@
 mod support;
 
 mod access;
-mod alone;
 mod call_order;
 mod callbacks;
 mod calls;
+mod credentials;
 mod family;
 mod faults;
 mod gate;
 mod handles;
-mod handoff;
 mod inspection;
+mod local_handoff;
 mod lock;
 mod multi_lock;
 mod permits;
@@ -21,6 +21,6 @@ mod range;
 mod read_write;
 mod revocation;
 mod stale_nodes;
-mod strangers;
+mod uncontended;
 mod waiting;
 mod warnings;

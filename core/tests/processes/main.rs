@@ -9,7 +9,7 @@ mod bad_moments;
 mod examples;
 mod exit;
 mod forks;
-mod hostile;
+mod hostile_server;
 mod no_thread;
 mod secrets;
 mod spans;

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::mishaps::befall;
+use super::lost_requests::befall;
 use super::support::ground::{Ground, ground};
 use super::support::mishap::{MISHAPS, Mishap, Sweep};
 use super::support::{SOON, eventually, soon};

@@ -3,18 +3,18 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod claims_taken_away;
 mod failing;
+mod foreign_items;
 mod kinds;
 mod leaving;
-mod mishaps;
-mod odd_nodes;
+mod lost_requests;
 mod put_back;
 mod puts_under_way;
 mod putting;
 mod requests;
 mod returning_names;
 mod sharded;
-mod stolen;
 mod taking;
 mod waiting;
 

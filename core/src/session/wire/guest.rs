@@ -33,7 +33,7 @@ impl Dial for Guest {
             let ended = "the session that the client was given has ended; give another one to a new client";
             return Box::pin(ready(Err(WireError::Refused(Error::new(ErrorKind::Closed, ended)))));
         };
-        let session = Session::over(client);
+        let session = GuestSession::over(client);
         Box::pin(async move {
             // Whatever the session did before: from here on it is known to live. It is no write that changes anything.
             session.alive().await?;
@@ -42,7 +42,7 @@ impl Dial for Guest {
     }
 }
 
-struct Session {
+struct GuestSession {
     id: u64,
     timeout: Duration,
     /// Taken out by `close`.
@@ -108,15 +108,15 @@ fn link_state(state: zk::SessionState) -> LinkState {
     }
 }
 
-impl Session {
-    fn over(client: zk::Client) -> Session {
+impl GuestSession {
+    fn over(client: zk::Client) -> GuestSession {
         let watcher = client.state_watcher();
         let known = Known {
             link: Link { generation: FIRST_CONNECTION, state: link_state(watcher.peek_state()) },
             is_local: client.session().is_readonly(),
             next: next_state(watcher),
         };
-        let session = Session {
+        let session = GuestSession {
             id: client.session_id().0 as u64,
             timeout: client.session_timeout(),
             known: Arc::new(Mutex::new(known)),
@@ -196,7 +196,7 @@ macro_rules! ask {
     }};
 }
 
-impl Wire for Session {
+impl Wire for GuestSession {
     fn session_id(&self) -> u64 {
         self.id
     }

@@ -23,7 +23,7 @@ pub(super) struct DigestMd5 {
 
 /// What comes next.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum DigestStep {
     Send(Vec<u8>),
     Done,
 }
@@ -40,11 +40,11 @@ impl DigestMd5 {
     }
 
     /// Answers what the server has sent.
-    pub(super) fn step(&mut self, challenge: &[u8]) -> Result<Step, &'static str> {
+    pub(super) fn step(&mut self, challenge: &[u8]) -> Result<DigestStep, &'static str> {
         let said = parse(challenge)?;
         match self.expected.take() {
-            None => self.respond(&said).map(Step::Send),
-            Some(expected) if said.get("rspauth") == Some(&expected) => Ok(Step::Done),
+            None => self.respond(&said).map(DigestStep::Send),
+            Some(expected) if said.get("rspauth") == Some(&expected) => Ok(DigestStep::Done),
             Some(_) => Err("the server does not know the password (sasl)"),
         }
     }
@@ -187,10 +187,10 @@ mod tests {
             let challenge = format!(
                 "realm=\"elwood.innosoft.com\",nonce=\"{nonce}\",qop=\"auth\",algorithm=md5-sess,charset=utf-8"
             );
-            let Ok(Step::Send(sent)) = client.step(challenge.as_bytes()) else { panic!("no response") };
+            let Ok(DigestStep::Send(sent)) = client.step(challenge.as_bytes()) else { panic!("no response") };
             let said = parse(&sent).expect("it can be read");
             assert_eq!((&*said["response"], &*said["digest-uri"]), (response, uri));
-            assert_eq!(client.step(format!("rspauth={rspauth}").as_bytes()), Ok(Step::Done));
+            assert_eq!(client.step(format!("rspauth={rspauth}").as_bytes()), Ok(DigestStep::Done));
         }
     }
 
@@ -198,12 +198,12 @@ mod tests {
     fn who_knows_the_password_is_believed_and_nobody_else() {
         let challenge = b"realm=\"zk-sasl-md5\",nonce=\"ab\\\"c\",charset=utf-8,algorithm=md5-sess";
         let mut client = exchange();
-        let Ok(Step::Send(response)) = client.step(challenge) else { panic!("no response") };
+        let Ok(DigestStep::Send(response)) = client.step(challenge) else { panic!("no response") };
         let said = parse(&response).expect("it can be read");
         assert_eq!((&*said["username"], &*said["nonce"], &*said["digest-uri"]), ("me", "ab\"c", URI));
         assert_eq!(said["response"], client.proof("zk-sasl-md5", "ab\"c", "AUTHENTICATE:"));
         let proof = format!("rspauth={}", client.proof("zk-sasl-md5", "ab\"c", ":"));
-        assert_eq!(client.step(proof.as_bytes()), Ok(Step::Done));
+        assert_eq!(client.step(proof.as_bytes()), Ok(DigestStep::Done));
         let mut client = exchange();
         client.step(challenge).expect("a response");
         assert!(client.step(b"rspauth=d388dad90d4bbd760a152321f2143af7").is_err());

@@ -8,9 +8,9 @@ use zkrecipes_protocol::{
     Code, Hello, Reader, ReplyHead, Request, Welcome, Writer, XID_AUTH, XID_SET_WATCHES,
 };
 
-use super::digest_md5::{DigestMd5, Step};
+use super::digest_md5::{DigestMd5, DigestStep};
 use super::looking::Looking;
-use super::{Answering, Event, Granted, Letter, LinkState, Machine, NO_SESSION, Output, Phase};
+use super::{Answering, Event, Letter, LinkState, Machine, NO_SESSION, Output, Phase, SessionIdentity};
 use crate::session::clock::Moment;
 use crate::session::random;
 
@@ -80,7 +80,7 @@ impl<A: Answering, W> Machine<A, W> {
         let timeout = Duration::from_millis(welcome.timeout as u64);
         let timeout = self.session.as_ref().map_or(timeout, |granted| granted.timeout);
         let password = Zeroizing::new(welcome.password.to_vec());
-        self.session = Some(Granted { id: welcome.session, password, timeout });
+        self.session = Some(SessionIdentity { id: welcome.session, password, timeout });
         let only_reads = welcome.read_only == Some(true);
         self.is_local = is_new && only_reads;
         self.looking = (only_reads && self.servers.many() > 1).then(|| Looking::begin(now));
@@ -110,8 +110,8 @@ impl<A: Answering, W> Machine<A, W> {
             return self.established(now);
         }
         match proving.step(token.unwrap_or_default()) {
-            Ok(Step::Send(response)) => self.prove(&response, now),
-            Ok(Step::Done) => self.established(now),
+            Ok(DigestStep::Send(response)) => self.prove(&response, now),
+            Ok(DigestStep::Done) => self.established(now),
             Err(problem) => self.denied(problem),
         }
     }

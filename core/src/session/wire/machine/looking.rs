@@ -15,10 +15,10 @@ pub(super) struct Looking {
     pause: Duration,
     /// How many have been asked.
     asked: usize,
-    step: Step,
+    step: LookStep,
 }
 
-enum Step {
+enum LookStep {
     Pausing(Moment),
     /// One is to be asked.
     Due,
@@ -27,14 +27,14 @@ enum Step {
 
 impl Looking {
     pub(super) fn begin(now: Moment) -> Looking {
-        Looking { pause: SHORTEST, asked: 0, step: Step::Pausing(now + SHORTEST) }
+        Looking { pause: SHORTEST, asked: 0, step: LookStep::Pausing(now + SHORTEST) }
     }
 
     /// When it goes on by itself.
     pub(super) fn at(&self) -> Option<Moment> {
         match self.step {
-            Step::Pausing(until) => Some(until),
-            Step::Due | Step::Asking => None,
+            LookStep::Pausing(until) => Some(until),
+            LookStep::Due | LookStep::Asking => None,
         }
     }
 }
@@ -45,14 +45,14 @@ impl<A: Answering, W> Machine<A, W> {
             && matches!(self.phase, Phase::Up)
             && looking.at().is_some_and(|at| now >= at)
         {
-            looking.step = Step::Due;
+            looking.step = LookStep::Due;
         }
     }
 
     /// A server that is to be asked whether it has a quorum, once, and the attempt whose connection has none.
     pub(crate) fn question(&mut self) -> Option<(u64, Server)> {
-        let looking = self.looking.as_mut().filter(|looking| matches!(looking.step, Step::Due))?;
-        looking.step = Step::Asking;
+        let looking = self.looking.as_mut().filter(|looking| matches!(looking.step, LookStep::Due))?;
+        looking.step = LookStep::Asking;
         let server = self.servers.other(looking.asked).clone();
         looking.asked += 1;
         Some((self.attempt, server))
@@ -63,7 +63,7 @@ impl<A: Answering, W> Machine<A, W> {
         let Some(looking) = self.looking.as_mut().filter(|_| self.attempt == attempt) else { return };
         if !has_quorum {
             looking.pause = (looking.pause * 2).min(LONGEST);
-            looking.step = Step::Pausing(now + looking.pause);
+            looking.step = LookStep::Pausing(now + looking.pause);
             return;
         }
         self.hung_up("the server has no quorum, and another one has", now);

@@ -32,7 +32,7 @@ use self::queue::Asked;
 pub(crate) use self::queue::{Letter, Wanted};
 use self::servers::Servers;
 use self::watches::Watches;
-pub(crate) use self::watches::{Kind, WatchId};
+pub(crate) use self::watches::{WatchId, WatchSubject};
 use super::capability::Capability;
 use super::noted::{SHAKING_HANDS, TroubleKind};
 use super::{Event, FIRST_CONNECTION, Link, LinkState, Noted, Trouble, WireError};
@@ -48,7 +48,7 @@ const NO_SESSION: &str =
 const NO_LOCAL_SESSION: &str = "has no quorum, and opens no session without one; a server from ZooKeeper 3.9 on does if localSessionsEnabled is set there, too";
 
 /// What a session is known by, once a server has granted it.
-struct Granted {
+struct SessionIdentity {
     id: i64,
     password: Zeroizing<Vec<u8>>,
     timeout: Duration,
@@ -94,7 +94,7 @@ pub(crate) struct Machine<A, W> {
     phase: Phase,
     /// So long the phase lasts at most; a connection that is up, and the end, have no such limit.
     until: Moment,
-    session: Option<Granted>,
+    session: Option<SessionIdentity>,
     /// Known to one server alone, which has lost its quorum.
     is_local: bool,
     /// While the connection is with a server without quorum: the search for one that has one.
@@ -120,7 +120,7 @@ pub(crate) struct Machine<A, W> {
     /// Watches that stay.
     following: Capability,
     /// Watches that the server may have although nobody listens.
-    unheard: BTreeSet<(Kind, String)>,
+    unheard: BTreeSet<(WatchSubject, String)>,
     outputs: Vec<Output<A, W>>,
     /// Bytes of answers.
     answered: usize,

@@ -2,7 +2,7 @@
 
 use zkrecipes_protocol::{Op, Request, SubWrite, Writer};
 
-use super::{Answering, Event, Kind, LinkState, Machine, Output, Phase, WatchId, WireError};
+use super::{Answering, Event, LinkState, Machine, Output, Phase, WatchId, WatchSubject, WireError};
 use crate::session::clock::Moment;
 
 /// A request as it leaves, but for its number.
@@ -73,7 +73,7 @@ impl<A, W> Asked<A, W> {
 
 /// The watch that a request sets.
 pub(crate) struct Wanted<W> {
-    pub(super) kind: Kind,
+    pub(super) kind: WatchSubject,
     pub(super) path: String,
     pub(super) id: WatchId,
     pub(super) watcher: W,
@@ -84,7 +84,7 @@ pub(crate) struct Wanted<W> {
 }
 
 impl<W> Wanted<W> {
-    pub(crate) fn new(kind: Kind, path: &str, id: WatchId, watcher: W) -> Wanted<W> {
+    pub(crate) fn new(kind: WatchSubject, path: &str, id: WatchId, watcher: W) -> Wanted<W> {
         Wanted { kind, path: path.to_owned(), id, watcher, early: None, is_given_up: false }
     }
 }

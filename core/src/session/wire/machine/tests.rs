@@ -103,7 +103,7 @@ impl World {
 
     fn watch(&mut self, number: u32, path: &str) {
         let request = Request::GetData { path: path.into(), watch: true };
-        let watch = Wanted::new(Kind::Data, path, WatchId(number.into()), number);
+        let watch = Wanted::new(WatchSubject::Data, path, WatchId(number.into()), number);
         self.machine.request(Letter::of(&request), number, Some(watch), self.now);
     }
 
@@ -329,11 +329,13 @@ fn what_happens_before_the_read_that_watches_is_answered_is_told() {
 #[test]
 fn of_a_node_that_was_read_nobody_says_that_it_is_gone_because_of_what_came_before_the_answer() {
     // What was there before may have been deleted, and this be another one.
-    for (kind, told) in [(Kind::Data, Event::DataChanged), (Kind::Children, Event::ChildrenChanged)] {
+    for (kind, told) in
+        [(WatchSubject::Data, Event::DataChanged), (WatchSubject::Children, Event::ChildrenChanged)]
+    {
         let mut world = World::up();
         let request = match kind {
-            Kind::Data => Request::GetData { path: "/w".into(), watch: true },
-            Kind::Children => Request::GetChildren2 { path: "/w".into(), watch: true },
+            WatchSubject::Data => Request::GetData { path: "/w".into(), watch: true },
+            WatchSubject::Children => Request::GetChildren2 { path: "/w".into(), watch: true },
         };
         world.machine.request(
             Letter::of(&request),
@@ -357,13 +359,13 @@ fn a_watch_that_nobody_listens_to_is_removed_also_if_its_answer_has_not_come() {
     let mut world = World::up();
     world.watch(1, "/w");
     world.watch(2, "/w");
-    world.machine.unwatch(Kind::Data, "/w", WatchId(1), world.now);
+    world.machine.unwatch(WatchSubject::Data, "/w", WatchId(1), world.now);
     world.sent();
     world.receive(&reply(1, 5));
     assert_eq!(world.requests(), [], "the second one listens");
     world.receive(&reply(2, 5));
     assert_eq!(world.requests(), []);
-    world.machine.unwatch(Kind::Data, "/w", WatchId(2), world.now);
+    world.machine.unwatch(WatchSubject::Data, "/w", WatchId(2), world.now);
     assert_eq!(world.requests(), [(3, Op::REMOVE_WATCHES)]);
 }
 
@@ -443,7 +445,7 @@ fn a_watch_that_nobody_listens_to_is_removed_also_if_the_next_request_for_it_set
     world.watch(1, "/w");
     world.receive(&reply(1, 5));
     world.watch(2, "/w");
-    world.machine.unwatch(Kind::Data, "/w", WatchId(1), world.now);
+    world.machine.unwatch(WatchSubject::Data, "/w", WatchId(1), world.now);
     world.sent();
     world.receive(&bare(2, Code::NoAuth as i32));
     assert_eq!(world.requests(), [(3, Op::REMOVE_WATCHES)]);

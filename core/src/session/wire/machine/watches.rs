@@ -15,25 +15,25 @@ const AT_ONCE: usize = 512 << 10;
 
 /// What kind of watch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum WatchSubject {
     /// Of a node, or of one that is to come.
     Data,
     Children,
 }
 
-impl Kind {
+impl WatchSubject {
     /// As it stands in a request that removes watches.
     pub(super) fn number(self) -> i32 {
         match self {
-            Kind::Children => 1,
-            Kind::Data => 2,
+            WatchSubject::Children => 1,
+            WatchSubject::Data => 2,
         }
     }
 
     pub(super) fn hears(self, event: Event) -> bool {
         match event {
-            Event::Created | Event::DataChanged => self == Kind::Data,
-            Event::ChildrenChanged => self == Kind::Children,
+            Event::Created | Event::DataChanged => self == WatchSubject::Data,
+            Event::ChildrenChanged => self == WatchSubject::Children,
             Event::Deleted => true,
             Event::SessionEnded | Event::Unwatched => false,
         }
@@ -42,10 +42,10 @@ impl Kind {
 
 impl Event {
     /// What has happened to a node that may be there again: enough for somebody to look, and not to go by.
-    pub(super) fn without_certainty(self, kind: Kind) -> Event {
+    pub(super) fn without_certainty(self, kind: WatchSubject) -> Event {
         match (self, kind) {
-            (Event::Deleted, Kind::Data) => Event::DataChanged,
-            (Event::Deleted, Kind::Children) => Event::ChildrenChanged,
+            (Event::Deleted, WatchSubject::Data) => Event::DataChanged,
+            (Event::Deleted, WatchSubject::Children) => Event::ChildrenChanged,
             (event, _) => event,
         }
     }
@@ -69,7 +69,7 @@ struct Followed<W> {
 }
 
 pub(super) struct Watches<W> {
-    once: BTreeMap<(Kind, String), Watched<W>>,
+    once: BTreeMap<(WatchSubject, String), Watched<W>>,
     followed: BTreeMap<String, Followed<W>>,
 }
 
@@ -80,19 +80,26 @@ impl<W> Default for Watches<W> {
 }
 
 impl<W> Watches<W> {
-    pub(super) fn add(&mut self, kind: Kind, path: String, is_missing: bool, id: WatchId, watcher: W) {
+    pub(super) fn add(
+        &mut self,
+        kind: WatchSubject,
+        path: String,
+        is_missing: bool,
+        id: WatchId,
+        watcher: W,
+    ) {
         let watched = self.once.entry((kind, path));
         let watched = watched.or_insert_with(|| Watched { is_missing, listeners: Vec::new() });
         watched.is_missing = is_missing;
         watched.listeners.push((id, watcher));
     }
 
-    pub(super) fn has(&self, kind: Kind, path: &str) -> bool {
+    pub(super) fn has(&self, kind: WatchSubject, path: &str) -> bool {
         self.once.contains_key(&(kind, path.to_owned()))
     }
 
     /// Whether that was the last listener of a watch.
-    pub(super) fn remove(&mut self, kind: Kind, path: &str, id: WatchId) -> bool {
+    pub(super) fn remove(&mut self, kind: WatchSubject, path: &str, id: WatchId) -> bool {
         let key = (kind, path.to_owned());
         let Some(watched) = self.once.get_mut(&key) else { return false };
         watched.listeners.retain(|(listener, _)| *listener != id);
@@ -105,7 +112,7 @@ impl<W> Watches<W> {
 
     /// Everybody whom an event concerns. What was watched once is not watched any more.
     pub(super) fn fired(&mut self, path: &str, event: Event) -> Vec<W> {
-        let kinds = [Kind::Data, Kind::Children].into_iter().filter(|kind| kind.hears(event));
+        let kinds = [WatchSubject::Data, WatchSubject::Children].into_iter().filter(|kind| kind.hears(event));
         let fired = kinds.filter_map(|kind| self.once.remove(&(kind, path.to_owned())));
         let mut concerned: Vec<_> =
             fired.flat_map(|watched| watched.listeners).map(|(_, watcher)| watcher).collect();
@@ -148,7 +155,7 @@ impl<W> Watches<W> {
 
     /// Forgets the watch that stays if it is of no use to anybody; whether that is so.
     pub(super) fn forget_unused(&mut self, path: &str) -> bool {
-        let is_watched = [Kind::Data, Kind::Children]
+        let is_watched = [WatchSubject::Data, WatchSubject::Children]
             .into_iter()
             .any(|kind| self.once.contains_key(&(kind, path.to_owned())));
         let is_unused =
@@ -185,9 +192,9 @@ impl<W> Watches<W> {
         let (mut letters, mut lists, mut bytes) = (Vec::new(), <[Vec<_>; 5]>::default(), 0);
         let mut finish = |lists| letters.push(Letter::of(&Request::SetWatches { seen, lists }));
         let once = self.once.iter().map(|((kind, path), watched)| match kind {
-            Kind::Data if watched.is_missing => (1, path),
-            Kind::Data => (0, path),
-            Kind::Children => (2, path),
+            WatchSubject::Data if watched.is_missing => (1, path),
+            WatchSubject::Data => (0, path),
+            WatchSubject::Children => (2, path),
         });
         let followed = self.followed.keys().map(|path| (3, path));
         for (list, path) in once.chain(followed) {

@@ -2,7 +2,7 @@
 
 use zkrecipes_protocol::{Event as Told, EventKind, Request};
 
-use super::{Answering, Event, Kind, Machine, Output, Phase, WatchId};
+use super::{Answering, Event, Machine, Output, Phase, WatchId, WatchSubject};
 use crate::session::clock::Moment;
 
 /// The mode of a watch that stays, and the kind of all watches of a path.
@@ -72,7 +72,7 @@ impl<A: Answering, W> Machine<A, W> {
     }
 
     /// Nobody listens to a watch any more.
-    pub(crate) fn unwatch(&mut self, kind: Kind, path: &str, id: WatchId, now: Moment) {
+    pub(crate) fn unwatch(&mut self, kind: WatchSubject, path: &str, id: WatchId, now: Moment) {
         let asked = self.in_flight.iter_mut().chain(&mut self.queued);
         for wanted in asked.filter_map(|asked| asked.watch.as_mut()) {
             wanted.is_given_up |= wanted.id == id;
@@ -84,7 +84,7 @@ impl<A: Answering, W> Machine<A, W> {
     }
 
     /// Removes a watch that nobody listens to, once no request is under way that sets it.
-    pub(super) fn remove_unheard(&mut self, kind: Kind, path: &str, now: Moment) {
+    pub(super) fn remove_unheard(&mut self, kind: WatchSubject, path: &str, now: Moment) {
         let mut wanted = self.in_flight.iter().chain(&self.queued).filter_map(|asked| asked.watch.as_ref());
         let is_wanted = wanted.any(|wanted| wanted.kind == kind && wanted.path == path);
         if is_wanted || !self.unheard.remove(&(kind, path.to_owned())) || self.watches.has(kind, path) {

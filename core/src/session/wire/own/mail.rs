@@ -4,11 +4,11 @@
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
-use super::state::State;
+use super::state::ConnectionState;
 use crate::session::clock::Moment;
 
 /// Something to be done with a machine.
-pub(super) type Work<C> = Box<dyn FnOnce(&mut State<C>, Moment) + Send>;
+pub(super) type Work<C> = Box<dyn FnOnce(&mut ConnectionState<C>, Moment) + Send>;
 
 pub(super) struct Mail<C> {
     /// Oldest first. Only ever locked to put or to take.

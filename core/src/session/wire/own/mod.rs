@@ -31,8 +31,8 @@ use tokio::sync::{Notify, oneshot};
 pub(crate) use self::driving::{Drives, Parker, Woken, has_room};
 use self::mail::Mail;
 use self::seen::Seen;
-use self::session::Session;
-use self::state::State;
+use self::session::OwnSession;
+use self::state::ConnectionState;
 use self::trust::Trust;
 use super::machine::{Answering, Machine, Output};
 use super::open::Entry;
@@ -92,7 +92,7 @@ pub trait Channel: Send + 'static {
 
 /// What the session and the task that serves it share.
 pub struct Connection<C> {
-    state: Mutex<State<C>>,
+    state: Mutex<ConnectionState<C>>,
     /// What those asked who found the lock taken.
     mail: Mail<C>,
     /// What can be asked without the lock.
@@ -136,7 +136,7 @@ impl<C: Channel> Connection<C> {
         let machine = Machine::new(hosts::servers(hosts), options.clone(), noted.clone(), clock.now());
         Arc::new(Connection {
             seen: Seen::of(&machine),
-            state: Mutex::new(State::of(machine)),
+            state: Mutex::new(ConnectionState::of(machine)),
             mail: Mail::default(),
             watches: AtomicU64::new(0),
             clock,
@@ -149,7 +149,7 @@ impl<C: Channel> Connection<C> {
 
     /// The session, once it is there. Dropped before, it ends what may have begun.
     pub fn opened(self: &Arc<Self>, hosts: &str) -> Flight<Box<dyn Wire>> {
-        let session = Session::of(self, hosts);
+        let session = OwnSession::of(self, hosts);
         Box::pin(async move {
             session.connection.until(|link| link.state != LinkState::Down).await;
             match session.connection.link().state {
@@ -182,7 +182,7 @@ impl<C: Channel> Connection<C> {
     }
 
     /// The same and more, for a task that must not wait for who is inside: `None` if somebody is. It is called when they leave.
-    fn try_look<T>(&self, look: impl FnOnce(&mut State<C>, Moment) -> T) -> Option<T> {
+    fn try_look<T>(&self, look: impl FnOnce(&mut ConnectionState<C>, Moment) -> T) -> Option<T> {
         let state = self.mail.calling(|| self.try_lock())?;
         let (looked, _) = self.step(state, look);
         self.see_to_mail();
@@ -219,11 +219,11 @@ impl<C: Channel> Connection<C> {
 }
 
 impl<C: Channel> Connection<C> {
-    fn lock(&self) -> MutexGuard<'_, State<C>> {
+    fn lock(&self) -> MutexGuard<'_, ConnectionState<C>> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn try_lock(&self) -> Option<MutexGuard<'_, State<C>>> {
+    fn try_lock(&self) -> Option<MutexGuard<'_, ConnectionState<C>>> {
         match self.state.try_lock() {
             Ok(state) => Some(state),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -232,12 +232,12 @@ impl<C: Channel> Connection<C> {
     }
 
     /// Does something with the machine, sends what comes of it, and tells everybody whom it concerns.
-    fn with<T>(&self, work: impl FnOnce(&mut State<C>, Moment) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut ConnectionState<C>, Moment) -> T) -> T {
         self.within(self.lock(), work)
     }
 
     /// The same without waiting for who is inside: they do it then.
-    fn post(&self, work: impl FnOnce(&mut State<C>, Moment) + Send + 'static) {
+    fn post(&self, work: impl FnOnce(&mut ConnectionState<C>, Moment) + Send + 'static) {
         match self.try_lock() {
             Some(state) => self.within(state, work),
             None => {
@@ -247,7 +247,11 @@ impl<C: Channel> Connection<C> {
         }
     }
 
-    fn within<T>(&self, state: MutexGuard<'_, State<C>>, work: impl FnOnce(&mut State<C>, Moment) -> T) -> T {
+    fn within<T>(
+        &self,
+        state: MutexGuard<'_, ConnectionState<C>>,
+        work: impl FnOnce(&mut ConnectionState<C>, Moment) -> T,
+    ) -> T {
         let (answer, calls) = self.step(state, work);
         if calls {
             self.io.notify_one();
@@ -271,8 +275,8 @@ impl<C: Channel> Connection<C> {
     /// Also says whether the I/O thread has something to do.
     fn step<T>(
         &self,
-        mut state: MutexGuard<'_, State<C>>,
-        work: impl FnOnce(&mut State<C>, Moment) -> T,
+        mut state: MutexGuard<'_, ConnectionState<C>>,
+        work: impl FnOnce(&mut ConnectionState<C>, Moment) -> T,
     ) -> (T, bool) {
         let (before, wake_before) = (state.machine.link(), state.machine.wake_at());
         let now = self.clock.now();
@@ -290,7 +294,7 @@ impl<C: Channel> Connection<C> {
     }
 
     /// Tells everybody whom it concerns what has come out; whether the link is another one than `before`.
-    fn tell(&self, mut state: MutexGuard<'_, State<C>>, before: Link) -> bool {
+    fn tell(&self, mut state: MutexGuard<'_, ConnectionState<C>>, before: Link) -> bool {
         let outputs = state.machine.outputs();
         let has_changed = state.machine.link() != before;
         self.seen.update(&state.machine);
@@ -366,7 +370,7 @@ mod tests {
         let connection =
             Connection::<Stuck>::new("zk.example.org", &ClientOptions::default(), clock, Arc::default());
         let looks = Arc::new(Looks(connection.clone(), AtomicBool::new(false)));
-        let session = Session::of(&connection, "");
+        let session = OwnSession::of(&connection, "");
         let mut flight = session.exists("/");
         assert!(flight.as_mut().poll(&mut Context::from_waker(&looks.clone().into())).is_pending());
         connection.give_up();

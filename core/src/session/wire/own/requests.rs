@@ -7,15 +7,15 @@ use zkrecipes_protocol::{
 };
 
 use super::Channel;
-use super::session::Session;
+use super::session::OwnSession;
 use crate::hosts;
 use crate::options::AclChoice;
-use crate::session::wire::machine::{Kind, refusal};
+use crate::session::wire::machine::{WatchSubject, refusal};
 use crate::session::wire::*;
 
 const ALL: i32 = 31;
 
-impl<C: Channel> Session<C> {
+impl<C: Channel> OwnSession<C> {
     /// The path on the wire.
     fn full(&self, path: &str) -> String {
         match (&*self.chroot, path) {
@@ -170,7 +170,7 @@ fn applied(results: Vec<WriteResult<'_>>, chroot: &str) -> Result<Vec<Applied>, 
     if others_failed { Err(WireError::ConnectionLoss) } else { Ok(all) }
 }
 
-impl<C: Channel> Wire for Session<C> {
+impl<C: Channel> Wire for OwnSession<C> {
     fn session_id(&self) -> u64 {
         self.connection.seen.session_id()
     }
@@ -262,21 +262,21 @@ impl<C: Channel> Wire for Session<C> {
     fn watch_data(&self, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
         let path = self.full(path);
         let request = Request::GetData { path: (&*path).into(), watch: true };
-        let (answer, watch) = self.ask_and_watch(&request, Kind::Data, &path, data);
+        let (answer, watch) = self.ask_and_watch(&request, WatchSubject::Data, &path, data);
         Box::pin(async move { answer.await.map(|(data, stat)| (data, stat, watch)) })
     }
 
     fn watch_exists(&self, path: &str) -> Flight<(Option<Stat>, Watch)> {
         let path = self.full(path);
         let request = Request::Exists { path: (&*path).into(), watch: true };
-        let (answer, watch) = self.ask_and_watch(&request, Kind::Data, &path, only_stat);
+        let (answer, watch) = self.ask_and_watch(&request, WatchSubject::Data, &path, only_stat);
         Box::pin(async move { if_any(answer).await.map(|found| (found, watch)) })
     }
 
     fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Stat, Watch)> {
         let path = self.full(path);
         let request = Request::GetChildren2 { path: (&*path).into(), watch: true };
-        let (answer, watch) = self.ask_and_watch(&request, Kind::Children, &path, names_and_stat);
+        let (answer, watch) = self.ask_and_watch(&request, WatchSubject::Children, &path, names_and_stat);
         Box::pin(async move { answer.await.map(|(names, stat)| (names, stat, watch)) })
     }
 

@@ -12,7 +12,7 @@ use super::Connection;
 #[cfg(target_os = "linux")]
 use super::driving::WATCHDOG;
 use super::socket::Socket;
-use super::state::State;
+use super::state::ConnectionState;
 use super::stream::Ready;
 use super::trust::Trust;
 use crate::hosts::Server;
@@ -149,7 +149,7 @@ pub(super) struct Was {
     pub(super) something: bool,
 }
 
-impl State<Socket> {
+impl ConnectionState<Socket> {
     /// Reads what is there, or about as much as is read at once.
     pub(super) fn read(&mut self, now: Moment) -> Was {
         let nothing = Was { is_open: false, something: false };

@@ -9,15 +9,15 @@ use std::task::{Context, Poll};
 use tokio::sync::oneshot;
 use zkrecipes_protocol::{Op, Reader, Reply, Request};
 
-use super::state::State;
+use super::state::ConnectionState;
 use super::{Answer, Channel, Connection, Watcher};
 use crate::hosts;
 use crate::session::clock::Moment;
-use crate::session::wire::machine::{Kind, Letter, Wanted, WatchId};
+use crate::session::wire::machine::{Letter, Wanted, WatchId, WatchSubject};
 use crate::session::wire::{Event, Following, Watch, WireError};
 
 /// A session as the recipes have it. Dropped, it ends.
-pub(super) struct Session<C: Channel> {
+pub(super) struct OwnSession<C: Channel> {
     pub(super) connection: Arc<Connection<C>>,
     pub(super) chroot: String,
     _ends: AtTheEnd<C>,
@@ -29,7 +29,7 @@ struct AtTheEnd<C: Channel> {
     work: Option<Box<Ending<C>>>,
 }
 
-type Ending<C> = dyn FnOnce(&mut State<C>, Moment) + Send + Sync;
+type Ending<C> = dyn FnOnce(&mut ConnectionState<C>, Moment) + Send + Sync;
 
 impl<C: Channel> AtTheEnd<C> {
     fn of(connection: &Arc<Connection<C>>, work: Box<Ending<C>>) -> AtTheEnd<C> {
@@ -82,11 +82,11 @@ impl<C: Channel> Answered<C> {
     }
 }
 
-impl<C: Channel> Session<C> {
-    pub(super) fn of(connection: &Arc<Connection<C>>, hosts: &str) -> Session<C> {
+impl<C: Channel> OwnSession<C> {
+    pub(super) fn of(connection: &Arc<Connection<C>>, hosts: &str) -> OwnSession<C> {
         let chroot = hosts::chroot(hosts).to_owned();
         let _ends = AtTheEnd::of(connection, Box::new(|state, now| state.machine.close(now)));
-        Session { connection: connection.clone(), chroot, _ends }
+        OwnSession { connection: connection.clone(), chroot, _ends }
     }
 
     fn send(&self, request: &Request<'_>, watch: Option<Wanted<Watcher>>) -> Answered<C> {
@@ -109,7 +109,7 @@ impl<C: Channel> Session<C> {
     pub(super) fn ask_and_watch<T: Send + 'static>(
         &self,
         request: &Request<'_>,
-        kind: Kind,
+        kind: WatchSubject,
         path: &str,
         read: impl FnOnce(Reply<'_>) -> Option<T> + Send + 'static,
     ) -> (impl Future<Output = Result<T, WireError>> + Send + 'static, Watch) {
@@ -117,7 +117,8 @@ impl<C: Channel> Session<C> {
         let id = WatchId(self.connection.watches.fetch_add(1, Ordering::Relaxed));
         let answered = self.send(request, Some(Wanted::new(kind, path, id, watcher)));
         let path = path.to_owned();
-        let unwatch = Box::new(move |state: &mut State<C>, now| state.machine.unwatch(kind, &path, id, now));
+        let unwatch =
+            Box::new(move |state: &mut ConnectionState<C>, now| state.machine.unwatch(kind, &path, id, now));
         let unheard = AtTheEnd::of(&self.connection, unwatch);
         let event = async move {
             // Without a word: the session has ended, or the watch was never set.
@@ -134,7 +135,8 @@ impl<C: Channel> Session<C> {
             return None;
         }
         let followed = path.clone();
-        let unfollow = Box::new(move |state: &mut State<C>, now| state.machine.unfollow(&followed, now));
+        let unfollow =
+            Box::new(move |state: &mut ConnectionState<C>, now| state.machine.unfollow(&followed, now));
         let following = AtTheEnd::of(&connection, unfollow);
         Some(Box::new(move || {
             let (watcher, told) = oneshot::channel();

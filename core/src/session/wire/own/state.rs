@@ -5,7 +5,7 @@ use crate::session::clock::Moment;
 use crate::session::wire::Trouble;
 use crate::session::wire::machine::Machine;
 
-pub(super) struct State<C> {
+pub(super) struct ConnectionState<C> {
     pub(super) machine: Machine<Answer, Watcher>,
     pub(super) channel: Option<C>,
     /// The channel has not taken everything.
@@ -23,9 +23,9 @@ pub(super) struct State<C> {
     pub(super) disarmed_for: Option<u64>,
 }
 
-impl<C: Channel> State<C> {
-    pub(super) fn of(machine: Machine<Answer, Watcher>) -> State<C> {
-        State {
+impl<C: Channel> ConnectionState<C> {
+    pub(super) fn of(machine: Machine<Answer, Watcher>) -> ConnectionState<C> {
+        ConnectionState {
             machine,
             channel: None,
             is_blocked: false,

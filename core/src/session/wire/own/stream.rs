@@ -9,11 +9,11 @@ use std::sync::Arc;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::system::Watch;
+use super::system::ReadinessWatch;
 
 pub(super) struct Stream {
     tcp: TcpStream,
-    pub(super) watch: Watch,
+    pub(super) watch: ReadinessWatch,
     /// What a test does whenever it is armed.
     #[cfg(test)]
     pub(super) on_arming: std::sync::Mutex<Option<Box<dyn Fn() + Send>>>,
@@ -23,7 +23,7 @@ impl Stream {
     pub(super) fn new(tcp: tokio::net::TcpStream) -> io::Result<Stream> {
         let tcp = tcp.into_std()?;
         Ok(Stream {
-            watch: Watch::new(&tcp)?,
+            watch: ReadinessWatch::new(&tcp)?,
             tcp,
             #[cfg(test)]
             on_arming: Default::default(),

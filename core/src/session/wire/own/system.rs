@@ -34,18 +34,18 @@ impl AsFd for Wakeup {
 }
 
 /// A descriptor that can be read while another one is ready for what it is armed for.
-pub(super) struct Watch(OwnedFd);
+pub(super) struct ReadinessWatch(OwnedFd);
 
-impl Watch {
+impl ReadinessWatch {
     /// Of `of`, armed for reading.
-    pub(super) fn new(of: impl AsFd) -> io::Result<Watch> {
+    pub(super) fn new(of: impl AsFd) -> io::Result<ReadinessWatch> {
         let watch = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&watch, of, EventData::new_u64(0), EventFlags::IN | EventFlags::ET)?;
-        Ok(Watch(watch))
+        Ok(ReadinessWatch(watch))
     }
 
     /// Arms it for reading, writing, both or neither. That tells at once if `of` is ready already, provided that what was told
-    /// before has been taken by [`Watch::heard`] or still will be.
+    /// before has been taken by [`ReadinessWatch::heard`] or still will be.
     pub(super) fn arm(&self, of: impl AsFd, reads: bool, writes: bool) {
         let reads = if reads { EventFlags::IN | EventFlags::RDHUP } else { EventFlags::empty() };
         let writes = if writes { EventFlags::OUT } else { EventFlags::empty() };
@@ -61,7 +61,7 @@ impl Watch {
     }
 }
 
-impl AsFd for Watch {
+impl AsFd for ReadinessWatch {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

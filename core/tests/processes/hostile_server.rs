@@ -239,7 +239,7 @@ async fn outcome(case: &Case) -> Result<(), String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hostile_server_costs_an_error_and_nobody_else_anything() {
-    if is_run_elsewhere("hostile::a_hostile_server_costs_an_error_and_nobody_else_anything", |_| {}) {
+    if is_run_elsewhere("hostile_server::a_hostile_server_costs_an_error_and_nobody_else_anything", |_| {}) {
         return;
     }
     let honest = server();
