@@ -21,7 +21,7 @@ from html import escape
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from driver import libraries, locks, measure, processes, settings
+from driver import libraries, locks, measure, processes, scale
 
 WIDTH, ROW, NARROWEST = 1200, 17, 0.4
 STYLE = """
@@ -77,7 +77,7 @@ def graph(arena: measure.Arena, library: str, verb: str, parameters: dict[str, s
 def time(arena: measure.Arena, library: str, verb: str, parameters: dict[str, str], folder: Path) -> Frame:
     data = folder / "perf.data"
     away = int(parameters.get("away", 0))
-    with settings.far_away(arena, away) if away else contextlib.nullcontext() as hosts:
+    with scale.far_away(arena, away) if away else contextlib.nullcontext() as hosts:
         record(arena, arena.worker(library, hosts), verb, parameters, data)
     # Names of what was inlined would take minutes.
     script = ["perf", "script", "--no-inline", "-i", data]

@@ -1,7 +1,7 @@
 """The libraries under test: how each is built, and how its worker is started.
 
 A library that cannot be had is left out with a loud line; the others are measured. Which of them a workload measures
-is said where it is run: in locks.py, recipes.py and settings.py."""
+is said where it is run: in locks.py, recipes.py and scale.py."""
 
 from __future__ import annotations
 

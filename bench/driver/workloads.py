@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import locks, recipes, settings
+from . import locks, recipes, scale
 from .measure import Arena
 
 
@@ -39,10 +39,10 @@ WORKLOADS = {
     "distance": Workload(
         "Distance",
         "A proxy makes the way longer. Round trips are the time divided by that of the way there and back.",
-        settings.distance,
+        scale.distance,
     ),
     "local": Workload("Local hand-off", "Waiters of one client pass the lock on in memory.", locks.local),
-    "memory": Workload("Waiting handles", "In one process, on one client; what the process grew by.", settings.memory),
+    "memory": Workload("Waiting handles", "In one process, on one client; what the process grew by.", scale.memory),
     "election": Workload(
         "Failover",
         "Until the next candidate leads. After SIGKILL that is mostly the session timeout: 4 s, with ticks of 1 s.",
@@ -68,12 +68,12 @@ WORKLOADS = {
         "From the call that sets until another session's stream has told it; raw is the write.",
         recipes.watch,
     ),
-    "start": Workload("Starting up", "A process, its session, its first lock.", settings.start_up),
+    "start": Workload("Starting up", "A process, its session, its first lock.", scale.start_up),
     "lock3": Workload(
         "A free lock on three servers",
         "The same as on one, on an ensemble on this machine.",
         locks.free_on_three,
         False,
     ),
-    "fleet": Workload("Fleet", "What clients ask of a server by themselves.", settings.fleet),
+    "fleet": Workload("Fleet", "What clients ask of a server by themselves.", scale.fleet),
 }

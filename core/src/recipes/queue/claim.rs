@@ -16,9 +16,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::item_watch::Store;
 use super::layout::{DeadLetterHeader, ItemName, ItemPause, make_claims};
 use super::listing::{HandedOutItem, ReadItem};
+use super::next_item::Store;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::log;

@@ -7,9 +7,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::item_watch::Store;
 use super::layout::{DeadLetterHeader, ItemName, make_claims, make_items};
 use super::listing::{HandedOutItem, ReadItem};
+use super::next_item::Store;
 use crate::error::{ErrorKind, Result};
 use crate::path;
 use crate::session::Session;

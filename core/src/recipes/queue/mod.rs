@@ -5,7 +5,7 @@
 //! 3. The first four of that line watch the items and the claims; everybody else watches the four right ahead of it.
 //! 4. When a watch tells of a free item, each of the first four tries to take it; who loses takes another one, or waits on.
 //! 5. With an item, the client leaves the line, and those behind move up; while nobody is behind the front, it keeps its
-//!    place for its next call, for five seconds (`item_watch`).
+//!    place for its next call, for five seconds (`next_item`).
 //!
 //! # Steps
 //!
@@ -57,9 +57,9 @@
 
 mod claim;
 mod dead_letters;
-mod item_watch;
 mod layout;
 mod listing;
+mod next_item;
 mod put;
 mod queue_base;
 mod room;
@@ -70,9 +70,9 @@ use std::time::Duration;
 
 pub use claim::{Item, Nack};
 pub use dead_letters::DeadLetter;
-use item_watch::{Store, Stores};
 use layout::{LONGEST_DELAY, NodeLayout, Order};
 pub(crate) use layout::{is_item, is_pause};
+use next_item::{Store, Stores};
 pub use put::Put;
 pub use queue_base::{Backlog, Claims, DeadLetters};
 pub use take::Got;

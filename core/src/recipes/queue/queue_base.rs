@@ -16,8 +16,8 @@ use tokio::sync::watch;
 
 use super::claim::{self, Item};
 use super::dead_letters::{self, DeadLetter};
-use super::item_watch::{Search, Store};
 use super::layout::{FreeItem, ItemName, NodeLayout};
+use super::next_item::{Search, Store};
 use super::put::{IN_ONE, Put, PutSoFar};
 use super::room;
 use super::take::{self, Got};

@@ -10,9 +10,9 @@
 
 use std::sync::Arc;
 
-use super::item_watch::Store;
 use super::layout::{ItemName, make_claims, make_items};
 use super::listing::{HandedOutItem, ReadItem};
+use super::next_item::Store;
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};

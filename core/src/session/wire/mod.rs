@@ -20,9 +20,6 @@ use crate::options::{AclChoice, AclEntry, ClientOptions};
 use crate::runtime::Later;
 
 mod asking;
-#[cfg(feature = "zookeeper-client")]
-#[cfg(test)]
-mod both;
 pub(crate) mod capability;
 pub(crate) mod frame;
 #[cfg(feature = "zookeeper-client")]
@@ -36,6 +33,9 @@ pub mod own;
 pub(crate) mod scripted;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "zookeeper-client")]
+#[cfg(test)]
+mod transport_tests;
 
 pub(crate) use asking::asked;
 pub use noted::{Noted, Trouble};
