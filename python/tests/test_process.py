@@ -27,6 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
 feeds: dict[zkrecipes.Client, zkrecipes.Feed[zkrecipes.Versioned | None]] = {}
+items: dict[zkrecipes.Client, zkrecipes.Item] = {}
 
 
 def verbs(client: zkrecipes.Client, lock: zkrecipes.Lock, held: zkrecipes.Held) -> list[Callable[[], object]]:
@@ -59,6 +60,9 @@ def verbs(client: zkrecipes.Client, lock: zkrecipes.Lock, held: zkrecipes.Held) 
         lambda: enter(client.double_barrier("/rounds", 1)),
         lambda: client.metrics,
         lambda: next(feeds[client]),
+        lambda: items[client].data,
+        lambda: items[client].attempts,
+        items[client].ack,
         feeds[client].close,
         client.close,
     ]
@@ -79,6 +83,9 @@ def before_a_fork(client: zkrecipes.Client) -> tuple[zkrecipes.Lock, zkrecipes.H
     assert held
     feeds[client] = client.config("/config").watch()
     assert next(feeds[client]) is None
+    queue = client.queue("/queue")
+    queue.put(b"item")
+    items[client] = queue.claim()
     return lock, held
 
 

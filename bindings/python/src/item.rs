@@ -147,14 +147,16 @@ macro_rules! item {
 
             #[doc = doc_of!(Item.data)]
             #[getter]
-            fn data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-                PyBytes::new(py, self.claimed.item.data())
+            fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+                let claimed = &self.claimed;
+                claimed.origin.guard(|| Ok(PyBytes::new(py, claimed.item.data()))).or_raise(py)
             }
 
             #[doc = doc_of!(Item.attempts)]
             #[getter]
-            fn attempts(&self) -> u32 {
-                self.claimed.item.attempts()
+            fn attempts(&self, py: Python<'_>) -> PyResult<u32> {
+                let claimed = &self.claimed;
+                claimed.origin.guard(|| Ok(claimed.item.attempts())).or_raise(py)
             }
 
             $($more)*

@@ -18,7 +18,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log;
 use crate::path;
-use crate::session::call::{Call, Failure};
+use crate::session::call::{Call, Failure, LOOK_AFTER};
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
 use crate::session::open_parents;
@@ -175,7 +175,7 @@ impl Barrier {
                 }
                 watch.await;
             };
-            call.wait_for(woken).await?;
+            call.wait_at_most(LOOK_AFTER, woken).await?;
         }
     }
 

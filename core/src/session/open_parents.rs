@@ -6,9 +6,11 @@
 //! once for each, and elsewhere each time.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Session;
 use super::call::{Call, Failure};
+use super::clock::Moment;
 use super::server_session::ServerSession;
 use super::wire::WireError;
 use crate::error::{Error, ErrorKind, Result};
@@ -62,6 +64,35 @@ pub(crate) async fn look(
         Err(failure) => return Err(failure.about(verb, parent)),
     }
     server_session.vouch_for(parent, None);
+    Ok(())
+}
+
+/// How often a parent is looked at of which no answer tells that it is another node by now: one request a second.
+const OFTEN: Duration = Duration::from_secs(1);
+
+/// For who is told by no answer what node the parent is. Where strangers are refused it is looked at each time; else, when it has
+/// been looked at once, only now and then and beside the call, which need not wait for a warning. `looked` is when it was last.
+pub(crate) async fn look_again(
+    session: &Arc<Session>,
+    server_session: &Arc<ServerSession>,
+    call: &mut Call,
+    verb: &'static str,
+    parent: &str,
+    looked: &mut Option<Moment>,
+) -> Result<()> {
+    if session.options().refuse_open_parents || !server_session.is_vouched_for(parent) {
+        return look(session, server_session, call, verb, parent).await;
+    }
+    let now = session.now();
+    if session.options().access() == AclChoice::Open || looked.is_some_and(|at| now.since(at) < OFTEN) {
+        return Ok(());
+    }
+    *looked = Some(now);
+    let (about, parent) = (session.clone(), parent.to_owned());
+    session.clock().spawn(Box::pin(async move {
+        // Who puts hears of what ends this.
+        let _ = look(&about, &about.server_session(), &mut about.call(None), verb, &parent).await;
+    }));
     Ok(())
 }
 

@@ -4,9 +4,13 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use tokio::task::JoinHandle;
+
 use crate::support::ground::{Ground, grounds};
 use crate::support::{SOON, eventually, lock_of, options, soon};
-use zkrecipes::{AclChoice, AclEntry, Auth, Client, CreateMode, ErrorKind, GroupOptions, LockOptions, Queue};
+use zkrecipes::{
+    AclChoice, AclEntry, Auth, Client, CreateMode, ErrorKind, GroupOptions, LockOptions, Queue, WatchKind,
+};
 use zkrecipes_embedded::Fault;
 use zkrecipes_embedded::wire::{self, Hello, Request, Writer};
 
@@ -318,10 +322,11 @@ async fn what_may_not_be_deleted_goes_when_it_may_again() {
     }
 }
 
+const NO_READING: i32 = 31 - 1;
+
 /// Servers tell of a deletion only those who may read the node. So the waiter looks for itself, after half a minute.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_holder_whose_node_becomes_unreadable_is_not_waited_for_for_ever() {
-    const NO_READING: i32 = 31 - 1;
     let grounds = grounds();
     let mut waits = Vec::new();
     for ground in &grounds {
@@ -342,6 +347,62 @@ async fn a_holder_whose_node_becomes_unreadable_is_not_waited_for_for_ever() {
     }
     for ground in &grounds {
         ground.assert_nothing_left(PATH).await;
+    }
+}
+
+/// The same for who follows it, or waits for its end: each is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_becomes_unreadable_and_goes_is_told_to_those_who_follow_it() {
+    let grounds = grounds();
+    let mut waits: Vec<(&str, JoinHandle<()>)> = Vec::new();
+    let mut clients = Vec::new();
+    for ground in &grounds {
+        let (client, owner) = (ground.client(TEN).await, ground.client(TEN).await);
+        let at = |name: &str| format!("/followed/{name}");
+        for name in ["config", "node", "names/one"] {
+            owner.nodes().ensure(&at(name)).await.expect("made");
+        }
+        owner.barrier(&at("barrier")).expect("valid").create().await.expect("up");
+        let leading = owner.election(&at("election"), b"", Default::default()).expect("valid");
+        let leadership = leading.campaign().await.expect("nobody else");
+        let member = |of: &Client| of.double_barrier(&at("members"), 2, None).expect("valid");
+        let (first, second) = (member(&client), member(&owner));
+        tokio::try_join!(first.enter(None), second.enter(None)).expect("both are there");
+
+        let mut config = client.config(&at("config")).expect("valid").watch();
+        config.next().await.expect("open").expect("told");
+        let mut node = client.nodes().watch(&at("node"), WatchKind::Data).expect("valid");
+        node.next().await.expect("open").expect("told");
+        let mut names = client.names(&at("names")).expect("valid").watch();
+        names.next().await.expect("open").expect("told");
+        let mut leaders = client.election(&at("election"), b"", Default::default()).expect("valid").observe();
+        let leader = leaders.next().await.expect("open").expect("told");
+        assert!(leader.is_some(), "somebody leads");
+        let barrier = client.barrier(&at("barrier")).expect("valid");
+
+        waits.push(("config", tokio::spawn(async move { drop(config.next().await.expect("open")) })));
+        waits.push(("node", tokio::spawn(async move { drop(node.next().await.expect("open")) })));
+        waits.push(("names", tokio::spawn(async move { drop(names.next().await.expect("open")) })));
+        waits.push(("election", tokio::spawn(async move { drop(leaders.next().await.expect("open")) })));
+        waits.push(("barrier", tokio::spawn(async move { drop(barrier.wait(None).await) })));
+        waits.push(("members", tokio::spawn(async move { drop(first.leave(None).await) })));
+        // By then all of them are watched.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let candidate = ground.nodes_under(&at("election")).remove(0);
+        let members = ground.nodes_under(&at("members"));
+        let nodes = [at("config"), at("node"), at("names/one"), at("names"), at("barrier"), candidate];
+        let members = members.into_iter().filter(|node| !node.ends_with("/ready"));
+        nodes.into_iter().chain(members).for_each(|node| set_access(ground, &node, NO_READING));
+        for name in ["config", "node", "names/one", "names", "barrier"] {
+            owner.nodes().delete(&at(name), None).await.expect("deleted");
+        }
+        leadership.release().await.expect("led");
+        second.withdraw().expect("inside");
+        clients.push((client, owner));
+    }
+    for (what, wait) in waits {
+        let told = tokio::time::timeout(2 * SOON, wait).await;
+        told.unwrap_or_else(|_| panic!("{what} is not told")).expect("joined");
     }
 }
 

@@ -67,13 +67,14 @@ async fn a_path_that_went_and_was_made_again_by_strangers_is_noticed() {
         (connected(&server, ours()).await, connected(&server, ours().refuse_open_parents(true)).await);
     let collector = connected(&server, ours()).await;
     for (what, path) in
-        ["lock", "enter", "create", "bind", "join"].map(|what| (what, format!("/gone-{what}")))
+        ["lock", "put", "enter", "create", "bind", "join"].map(|what| (what, format!("/gone-{what}")))
     {
         let parent = if what == "create" { format!("{path}/barrier") } else { path.clone() };
         let parent = parent.trim_end_matches("/barrier");
         let use_it = async |client: &Client| -> Result<()> {
             match what {
                 "lock" => lock_of(client, &path).acquire().await?.release().await,
+                "put" => client.queue(&path, QueueOptions::default())?.put(b"item").await.map(drop),
                 "enter" => {
                     let barrier = client.double_barrier(&path, 1, None)?;
                     barrier.enter(None).await?;
@@ -153,4 +154,23 @@ async fn strangers_that_may_delete_are_refused_where_that_is_asked_for() {
     owner.nodes().delete("/squatted", None).await.expect("everybody may");
     owner.nodes().create("/squatted", b"", CreateMode::Persistent).await.expect("free");
     drop(lock_of(&client, "/squatted").acquire().await.expect("ours now"));
+}
+
+/// What is below the path of a two-phase commit and not its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_takes_part_in_a_transaction_asks_who_may_take_that_away() {
+    let server = server();
+    for folder in ["sites", "coordinators", "transactions", "inbox/stock"] {
+        let path = format!("/commits-{}", folder.replace('/', "-"));
+        squatted(&server, &format!("{path}/{folder}")).await;
+        let client = connected(&server, ours().refuse_open_parents(true)).await;
+        let commits = client.two_phase_commit(&path, Default::default()).expect("valid");
+        let done = match folder {
+            "sites" | "inbox/stock" => commits.join("stock").await.map(drop),
+            _ => commits.begin("order", &["stock"], b"", Duration::from_secs(60)).await.map(drop),
+        };
+        let error = done.expect_err(folder);
+        assert_eq!(error.kind(), ErrorKind::Denied, "{folder}: {error}");
+        assert!(error.to_string().contains("refuse_open_parents"), "{folder}: {error}");
+    }
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::{Call, LOOK_AFTER, refusal};
 use crate::session::open_parents;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Applied, CreateMode, Event, Flight, Stat, Watch, WireError, Write};
@@ -315,8 +315,11 @@ async fn wait_until_declared(
             Some(Some(event)) => return Ok(Some(event)),
             Some(None) => gone = None,
             None => {
-                pause = pause.saturating_mul(2);
                 check_agreement_again(barrier, place, said, call).await?;
+                if pause == LOOK_AFTER && is_declared_untold(barrier, place, call).await? {
+                    return Ok(Some(Event::Created));
+                }
+                pause = LOOK_AFTER.min(pause * 2);
             }
         }
         if gone.is_none() {
@@ -328,6 +331,13 @@ async fn wait_until_declared(
             }
         }
     }
+}
+
+/// Whether there is a `ready`, be it one that we may not read, and of which we are not told.
+async fn is_declared_untold(barrier: &BarrierHandle, place: &MemberPlace, call: &mut Call) -> Result<bool> {
+    let ready = layout::ready(&barrier.path);
+    let found = place.ask(call, VERB, |server| server.exists(&ready)).await?;
+    Ok(!matches!(found, None | Some(Ok(None))))
 }
 
 /// Our node never has children: so only its deletion wakes us. `None` when it is gone.

@@ -25,7 +25,7 @@ use crate::log;
 use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::{Call, LOOK_AFTER, refusal};
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Event, WireError, Write};
 
@@ -151,7 +151,7 @@ async fn until_all_gone(
             return Err(Error::timeout(LEAVING));
         }
         call.outlast_outages();
-        have_gone &= call.wait_for(watch).await? == Event::Deleted;
+        have_gone &= call.wait_at_most(LOOK_AFTER, watch).await? == Some(Event::Deleted);
     }
     Ok(have_gone)
 }

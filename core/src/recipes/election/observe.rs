@@ -230,7 +230,7 @@ impl Observing {
             if self.candidate.is_none() {
                 match self.find(&session).await? {
                     Some(node) => {
-                        let node = Watching::new(&session, VERB, &node).since(&self.beginning);
+                        let node = Watching::new(&session, VERB, &node).looking().since(&self.beginning);
                         let statement = Statement::Unknown;
                         self.candidate = Some(Candidate { node, behind: self.behind, statement });
                     }

@@ -156,6 +156,7 @@ impl Puts {
         if batches[0].insists {
             call.outlast_outages();
         }
+        let mut is_first = true;
         loop {
             batches.iter().for_each(|batch| batch.sending.settle());
             if batches.iter().any(|batch| batch.sending.is_withdrawn()) {
@@ -164,8 +165,14 @@ impl Puts {
             // All of them have waited for a server for so long.
             call.connection(VERB).await.map_err(|error| failure(batches.len(), error))?;
             let server_session = session.server_session();
-            let looked =
-                open_parents::look_once(session, &server_session, &mut call, VERB, &self.layout.items).await;
+            let (items, last) = (&self.layout.items, &mut room.looked_for_strangers);
+            let looked = match std::mem::take(&mut is_first) {
+                true => {
+                    open_parents::look_again(session, &server_session, &mut call, VERB, items, last).await
+                }
+                // It was missing, and whoever made it is asked about.
+                false => open_parents::look_once(session, &server_session, &mut call, VERB, items).await,
+            };
             looked.map_err(|error| failure(batches.len(), error))?;
             let (many, guard) = match room
                 .admit(session, &mut call, &batches[0].writes, batches[0].sending.has_begun(), fitting)

@@ -21,7 +21,7 @@ use crate::path::{self, PACKET_LIMIT};
 use crate::recipes::waiting_line::WaitingLine;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::clock::Later;
+use crate::session::clock::{Later, Moment};
 use crate::session::server_session::ServerSession;
 use crate::session::watching::{Children, Watching};
 use crate::session::wire::{CreateMode, Following, Stat, WireError, Write};
@@ -47,6 +47,8 @@ pub(super) struct QueueRoom {
     bound: Option<usize>,
     /// How many may still be put before the room is looked at.
     unlooked: usize,
+    /// When it was last looked who may delete its items, beside a put.
+    pub(super) looked_for_strangers: Option<Moment>,
     /// While the queue is full.
     waiting: RoomWait,
 }
@@ -110,7 +112,14 @@ pub(super) fn most(layout: &NodeLayout) -> usize {
 impl QueueRoom {
     pub(super) fn new(items: &str, bound: Option<usize>) -> QueueRoom {
         let puts = format!("{items}-__queue__/puts");
-        QueueRoom { items: items.to_owned(), puts, bound, unlooked: 0, waiting: RoomWait::default() }
+        QueueRoom {
+            items: items.to_owned(),
+            puts,
+            bound,
+            unlooked: 0,
+            looked_for_strangers: None,
+            waiting: RoomWait::default(),
+        }
     }
 
     pub(super) fn went_in(&mut self, many: usize) {

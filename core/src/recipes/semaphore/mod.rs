@@ -26,7 +26,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, Failure};
+use crate::session::call::{Call, Failure, LOOK_AFTER};
 use crate::session::clock::Later;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Event, Link, Watch, WireError};
@@ -392,8 +392,9 @@ impl Taking {
             if call.is_single_attempt() {
                 return Err(Error::timeout("not acquired"));
             }
-            let event = call.wait_for(first_of(news, server_session.link_changed(link))).await?;
-            if event == Some(Event::SessionEnded) || server_session.has_ended() {
+            let event =
+                call.wait_at_most(LOOK_AFTER, first_of(news, server_session.link_changed(link))).await?;
+            if event == Some(Some(Event::SessionEnded)) || server_session.has_ended() {
                 return Ok(None);
             }
         }

@@ -26,6 +26,7 @@ use crate::client::Client;
 use crate::error::Result;
 use crate::mutex::lock;
 use crate::path::join;
+use crate::recipes::declared::declare;
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::random;
@@ -157,7 +158,7 @@ impl Commits {
         let name = random::guid().simple().to_string();
         let identity = session.identity().as_bytes();
         let node = self.layout.presence(&name);
-        let registration = Registration::declare(session, verb, node, identity, session.parents()).await?;
+        let registration = declare(session, verb, &self.layout.coordinators(), node, identity).await?;
         *alive = Some(Alive { name: name.clone(), _registration: registration, session_node: None });
         Ok(name)
     }

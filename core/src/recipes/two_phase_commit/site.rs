@@ -12,8 +12,10 @@ use super::ownership::Commits;
 use super::transaction::{DECIDING, KnownTransaction, OutcomeWaiter, collect, removal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
+use crate::recipes::declared::declare;
 use crate::session::Session;
 use crate::session::call::{Call, Failure};
+use crate::session::open_parents;
 use crate::session::registration::{Registration, not_declared};
 use crate::session::wire::{WireError, Write};
 
@@ -42,8 +44,11 @@ impl Site {
     pub(super) async fn join(commits: &Commits, session: &Arc<Session>, name: &str) -> Result<Site> {
         let node = commits.layout.site(name);
         let identity = session.identity().as_bytes();
-        let registration =
-            Registration::declare(session, JOIN, node.clone(), identity, session.parents()).await?;
+        // Who may delete what we are asked could keep it from us.
+        let (mut call, inbox) = (session.call(None), commits.layout.inbox(name));
+        let server_session = call.server_session(JOIN).await?;
+        open_parents::look(session, &server_session, &mut call, JOIN, &inbox).await?;
+        let registration = declare(session, JOIN, &commits.layout.sites(), node.clone(), identity).await?;
         // It was created just now. So it is known for how long what we are asked has been going on.
         let asked = session.call(None).ask(JOIN, |server| server.exists(&node)).await;
         if let Some(stat) = asked.map_err(|failure| failure.about(JOIN, &node))? {

@@ -10,6 +10,8 @@
 //! 5. A server may lag behind what the caller knows already: where that matters, the first answer counts only behind a `sync`
 //!    that left after the call. See [`Watching::current`].
 //! 6. A missing node is a state, and is watched for its creation.
+//! 7. Servers do not tell what happens to a node that we may not read any more. Where nothing else tells that, it is looked at
+//!    without news, too: one `exists` after `LOOK_AFTER`.
 //!
 //! [`tree`] does the same for many nodes together.
 
@@ -22,7 +24,7 @@ use futures_util::FutureExt;
 
 use self::standing::Standing;
 use super::Session;
-use super::call::refusal;
+use super::call::{LOOK_AFTER, refusal};
 use super::clock::Moment;
 use super::pause::Pause;
 use super::server_session::ServerSession;
@@ -53,8 +55,14 @@ impl StateId {
 
 /// Something of a node that can be asked for together with a watch on it.
 pub(crate) trait Watchable: Sized + Send + 'static {
-    /// What tells one state from another; `None` if there is nothing.
-    fn mark(&self) -> Option<StateId>;
+    /// What tells one state from another, by the metadata of the node.
+    const MARK: fn(&Stat) -> StateId;
+    /// The metadata of the node; `None` if there is nothing.
+    fn stat(&self) -> Option<&Stat>;
+    /// What tells this state from another; `None` if there is nothing.
+    fn mark(&self) -> Option<StateId> {
+        self.stat().map(Self::MARK)
+    }
     /// Asks for it; the request leaves now. `last` is what the watch before this one told.
     fn look(server_session: &Arc<ServerSession>, path: &str, last: Option<Event>) -> Flight<(Self, Watch)>;
 }
@@ -63,8 +71,10 @@ pub(crate) trait Watchable: Sized + Send + 'static {
 pub(crate) struct Data(pub(crate) Option<(Vec<u8>, Stat)>);
 
 impl Watchable for Data {
-    fn mark(&self) -> Option<StateId> {
-        self.0.as_ref().map(|(_, stat)| StateId::of_data(stat))
+    const MARK: fn(&Stat) -> StateId = StateId::of_data;
+
+    fn stat(&self) -> Option<&Stat> {
+        self.0.as_ref().map(|(_, stat)| stat)
     }
 
     fn look(server_session: &Arc<ServerSession>, path: &str, last: Option<Event>) -> Flight<(Data, Watch)> {
@@ -98,8 +108,10 @@ impl Watchable for Data {
 pub(crate) struct Children(pub(crate) Option<(Vec<String>, Stat)>);
 
 impl Watchable for Children {
-    fn mark(&self) -> Option<StateId> {
-        self.0.as_ref().map(|(_, stat)| StateId::of_children(stat))
+    const MARK: fn(&Stat) -> StateId = StateId::of_children;
+
+    fn stat(&self) -> Option<&Stat> {
+        self.0.as_ref().map(|(_, stat)| stat)
     }
 
     fn look(
@@ -135,8 +147,10 @@ impl Watchable for Children {
 pub(crate) struct ChildData(pub(crate) Option<(Vec<u8>, Stat)>);
 
 impl Watchable for ChildData {
-    fn mark(&self) -> Option<StateId> {
-        self.0.as_ref().map(|(_, stat)| StateId::of_data(stat))
+    const MARK: fn(&Stat) -> StateId = StateId::of_data;
+
+    fn stat(&self) -> Option<&Stat> {
+        self.0.as_ref().map(|(_, stat)| stat)
     }
 
     fn look(
@@ -157,8 +171,10 @@ impl Watchable for ChildData {
 pub(crate) struct ChildList(pub(crate) Option<(Vec<String>, Stat)>);
 
 impl Watchable for ChildList {
-    fn mark(&self) -> Option<StateId> {
-        self.0.as_ref().map(|(_, stat)| StateId::of_children(stat))
+    const MARK: fn(&Stat) -> StateId = StateId::of_children;
+
+    fn stat(&self) -> Option<&Stat> {
+        self.0.as_ref().map(|(_, stat)| stat)
     }
 
     fn look(
@@ -196,12 +212,12 @@ fn unless_gone<A: Send + 'static, T: Send + 'static, S: Send + 'static>(
 impl Session {
     /// Watches the data of a node that may be missing.
     pub(crate) fn watch_node(self: &Arc<Self>, verb: &'static str, path: &str) -> Watching<Data> {
-        Watching::new(self, verb, path)
+        Watching::new(self, verb, path).looking()
     }
 
     /// Watches the children of a node that may be missing.
     pub(crate) fn watch_children(self: &Arc<Self>, verb: &'static str, path: &str) -> Watching<Children> {
-        Watching::new(self, verb, path)
+        Watching::new(self, verb, path).looking()
     }
 }
 
@@ -219,6 +235,10 @@ pub(crate) struct Watching<S: Watchable> {
     pause: Pause,
     /// When the request left whose answer was the last.
     asked: Moment,
+    /// Nothing but the watch tells what happens to the node: it is looked at without news, too.
+    looks: bool,
+    /// When it was looked at last, or there was news.
+    looked: Moment,
     /// Who wants to know whether that answer still stands.
     standing: Option<Arc<Standing>>,
     /// What is told first is no older.
@@ -261,10 +281,18 @@ impl<S: Watchable> Watching<S> {
             gone: None,
             pause: Pause::new(retry.base, retry.max),
             asked: session.now(),
+            looks: false,
+            looked: session.now(),
             standing: None,
             beginning: None,
             session: session.clone(),
         }
+    }
+
+    /// For a node of which no list tells that it is gone.
+    pub(crate) fn looking(mut self) -> Watching<S> {
+        self.looks = true;
+        self
     }
 
     /// Says there whether what it was answered last still stands.
@@ -340,9 +368,34 @@ impl<S: Watchable> Watching<S> {
             if let Some(state) = self.look().await? {
                 return Ok(state);
             }
-            if let WatchStep::Armed(watch) = &mut self.step {
-                self.last = Some(watch.await);
-                self.step = WatchStep::Look { behind_sync: false };
+            self.until_news().await;
+        }
+    }
+
+    /// Waits for the watch, or until there is what it has not told.
+    async fn until_news(&mut self) {
+        while let WatchStep::Armed(watch) = &mut self.step {
+            let (session, looks, due) = (&self.session, self.looks, self.looked + LOOK_AFTER);
+            let found = async {
+                if !looks {
+                    return std::future::pending().await;
+                }
+                session.clock().sleep_until(due).await;
+                session.server_session().exists(&self.path).await
+            };
+            let (event, found) = tokio::select! {
+                biased;
+                event = watch => (Some(event), Ok(None)),
+                found = found => (None, found),
+            };
+            self.looked = self.session.now();
+            let is_as_told = match found {
+                _ if event.is_some() => false,
+                Ok(stat) => self.told.as_ref().is_none_or(|told| told.mark == stat.as_ref().map(S::MARK)),
+                Err(error) => error.is_unanswered(),
+            };
+            if !is_as_told {
+                (self.last, self.step) = (event, WatchStep::Look { behind_sync: false });
             }
         }
     }
@@ -410,6 +463,7 @@ impl<S: Watchable> Watching<S> {
                             }
                             // Only now: a `sync` that is refused again and again is not asked at once each time.
                             self.pause.restart();
+                            self.looked = self.session.now();
                             self.step = WatchStep::Armed(match &self.standing {
                                 Some(standing) => standing.enter(mark, session_id, watch),
                                 None => watch,

@@ -134,11 +134,11 @@ impl Tree {
             was_told: false,
             beginning: Arc::default(),
         };
-        tree.wait_for_top_list(tree.follow(top), true);
+        tree.wait_for_top_list(tree.follow(top).looking(), true);
         if depth.has_top() {
             let id = tree.fresh_id();
             tree.keep(top.to_owned(), TreeNode::new(NodePart::DataAndChildren, id, None));
-            tree.wait_for_top(tree.follow(top), true);
+            tree.wait_for_top(tree.follow(top).looking(), true);
         }
         tree
     }
