@@ -10,7 +10,7 @@ use zkrecipes::{ErrorKind, Nack, drive};
 
 use crate::client::{Origin, warn_unless_exiting};
 use crate::convert::{duration, text};
-use crate::errors::guard;
+use crate::errors::{OrRaise, guard};
 use crate::face::{Answered, Arg, Face, Fresh, Seed, asyncio_object};
 use crate::generated::TransactionBase;
 use crate::generated::docs::doc_of;
