@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import drivers
 import options_c
 import options_cpp
 import options_docs
@@ -23,6 +24,7 @@ from c import functions
 from coro import coroutines
 from cpp import formatted, header
 from description import ROOT, Description, describe, descriptions, with_parts
+from drivers import words
 from enums import enums, in_core, in_cpp, parts_of
 from errors import IN_CPP, PARTS, kinds, parts
 from marked import filled
@@ -87,6 +89,7 @@ def main() -> int:
                 **options_docs.parts(options),
             }
             in_python |= asyncio_parts(python) | native_parts(python) | names_of_python(python, kinds())
+            in_options["words of scenarios"] = drivers.page(words(every))
             files |= filled(parts(PARTS) | parts_of(enums(every)) | in_options | in_python | node.parts(every))
             files |= {
                 NATIVE / name: text for name, text in native(python, every, files[PYTHON / "_native.pyi"]).items()
@@ -96,7 +99,7 @@ def main() -> int:
             files |= node.files(every)
             files |= node.index(files) | table(every)
             files[WORDS] = in_core(enums(every))
-            files |= options_drivers.files(options)
+            files |= options_drivers.files(options, words(every))
             files[options_rust.FILE] = options_rust.core(options)
             files[NATIVE / "options.rs"] = options_python.native(options)
             files[options_node.FILE] = options_node.lib(options)

@@ -50,6 +50,8 @@ class Verb:
     cpp_result: str = ""
     # The faces that have it by hand, or in another form.
     by_hand: list[str] = field(default_factory=list)
+    # How scenarios call it; without it the drivers have it by hand, if at all.
+    word: str = ""
     # What differs in Rust: the names of the arguments, and the type of the answer.
     rust_takes: str = ""
     rust_type: str = ""

@@ -18,7 +18,7 @@ def filled(parts: dict[str, str]) -> dict[Path, str]:
     """The files with their parts anew."""
     found: dict[Path, str] = {}
     sources = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.*")))
-    pages = sorted((ROOT / "docs").glob("*.md"))
+    pages = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "tests/drivers/README.md"]
     for path in (*pages, *(path for path in sources if path.suffix in (".rs", ".py", ".pyi", ".cts", ".cjs"))):
         text = path.read_text()
         marks = MARK.findall(text)

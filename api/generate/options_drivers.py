@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import drivers
 from description import ROOT, piped
+from drivers import Word
 from node_kinds import lower_camel
 from options import Option, Options
 from options_c import c_name, enum_of
 
 DRIVERS = ROOT / "tests/drivers"
-HEAD = "The options that scenarios give. Generated from api/ by api/generate; do not edit."
+HEAD = "The words and options of scenarios that are described. Generated from api/ by api/generate; do not edit."
 
 
 def listed(of: Options) -> list[Option]:
@@ -37,33 +39,27 @@ pub fn {of}_options(words: &[&str]) -> Result<{core}, Error> {{
     Ok(options)
 }}
 """
-NUMBER = """
-fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, Error> {
-    value.parse().map_err(|_| Error::invalid(name, format!("{value} is no number")))
-}
-
-fn millis(name: &str, value: &str) -> Result<Duration, Error> {
-    number(name, value).map(Duration::from_millis)
-}
-"""
+RUST_USES = "use super::reading::{Answer, Handles, Key, Said, bytes, millis, number, optional, text};\n"
 
 
 def rust_value(one: Option) -> str:
     if one.type == "flag":
         return "true"
-    read = "millis(name, value)?" if one.is_time else "number(name, value)?" if is_number(one) else "value.parse()?"
+    read = "number(name, value)?" if is_number(one) else "value.parse()?"
+    read = "number(name, value).map(Duration::from_millis)?" if one.is_time else read
     read = "value.to_owned()" if one.type == "text?" else read
     return f"Some({read})" if one.may_be_missing else read
 
 
-def rust(every: list[Options]) -> str:
+def rust(every: list[Options], words: list[Word]) -> str:
     code = ""
     for of in every:
         arms = "".join(f'"{one.name}" => options.{one.name} = {rust_value(one)},\n' for one in listed(of))
         code += RUST.format(of=of.of, core=of.rust_type, arms=arms)
-    core = ", ".join(sorted([*(of.rust_type for of in every), "Error"]))
-    uses = f"//! {HEAD}\n\nuse std::time::Duration;\n\nuse zkrecipes::{{{core}}};\n"
-    return piped(f"{uses}{code}{NUMBER}", "rustfmt", "--edition", "2024", "--config-path", ".")
+    obeyed, needed = drivers.rust(words)
+    core = ", ".join(sorted({*(of.rust_type for of in every), "Error", *needed}))
+    uses = f"//! {HEAD}\n\nuse std::time::Duration;\n\nuse zkrecipes::{{{core}}};\n\n{RUST_USES}"
+    return piped(f"{uses}{obeyed}{code}", "rustfmt", "--edition", "2024", "--config-path", ".")
 
 
 # --- C
@@ -116,7 +112,7 @@ PYTHON = '''"""{head}"""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import zkrecipes
 
@@ -163,26 +159,27 @@ def kind(one: Option) -> str:
     return "flag" if one.type == "flag" else "time" if one.is_time else "number" if is_number(one) else "text"
 
 
-def python(every: list[Options]) -> str:
+def python(every: list[Options], words: list[Word]) -> str:
     rows = ""
     for of in every:
         rows += f'    "{of.of}": {{' + ", ".join(f'"{one.name}": "{kind(one)}"' for one in listed(of)) + "},\n"
-    text = PYTHON.format(head=HEAD, rows=rows)
+    text = PYTHON.format(head=HEAD, rows=rows) + drivers.python(words)
     return piped(text, "ruff", "format", "--quiet", "--no-cache", "--stdin-filename", "tests/drivers/python/a.py", "-")
 
 
-def node(every: list[Options]) -> str:
+def node(every: list[Options], words: list[Word]) -> str:
     rows = ""
     for of in every:
         kinds = ", ".join(f"{one.name}: '{kind(one).replace('time', 'number')}'" for one in listed(of))
         rows += f"  {lower_camel(of.of)}: {{ {kinds} }},\n"
-    return NODE.format(head=HEAD, rows=rows)
+    return NODE.format(head=HEAD, rows=rows) + drivers.node(words)
 
 
-def files(every: list[Options]) -> dict[Path, str]:
+def files(every: list[Options], words: list[Word]) -> dict[Path, str]:
     return {
-        DRIVERS / "rust/generated.rs": rust(every),
+        DRIVERS / "rust/generated.rs": rust(every, words),
         DRIVERS / "c/generated.h": c(every),
-        DRIVERS / "python/generated.py": python(every),
-        DRIVERS / "node/generated.mjs": node(every),
+        DRIVERS / "c/generated.c": drivers.c(words, HEAD),
+        DRIVERS / "python/generated.py": python(every, words),
+        DRIVERS / "node/generated.mjs": node(every, words),
     }

@@ -65,6 +65,58 @@ void answer_number(const command *command, zkr_status status, int64_t found, zkr
     fail(command, status, error);
 }
 
+void answer_data(const command *command, zkr_status status, zkr_buffer *found, zkr_error *error) {
+  if (status == ZKR_OK)
+    say("%s ok %s", command->seq, found ? zkr_buffer_text(found) : "none");
+  else
+    fail(command, status, error);
+  zkr_buffer_free(found);
+}
+
+void answer_versioned(const command *command, zkr_status status, zkr_buffer *found, int32_t version,
+                      zkr_error *error) {
+  if (status == ZKR_OK && found)
+    say("%s ok %" PRId32 " %s", command->seq, version, zkr_buffer_text(found));
+  else if (status == ZKR_OK)
+    say("%s ok none", command->seq);
+  else
+    fail(command, status, error);
+  zkr_buffer_free(found);
+}
+
+void answer_names(const command *command, zkr_status status, zkr_strings *found, zkr_error *error) {
+  if (status == ZKR_OK) {
+    flockfile(stdout);
+    printf("%s ok", command->seq);
+    for (size_t i = 0; i < zkr_strings_count(found); i++) printf(" %s", zkr_strings_get(found, i));
+    putchar('\n');
+    fflush(stdout);
+    funlockfile(stdout);
+  } else
+    fail(command, status, error);
+  zkr_strings_free(found);
+}
+
+const char *map_of(const zkr_entries *all, char *line, size_t room) {
+  size_t used = 0;
+  snprintf(line, room, "-");
+  for (size_t i = 0; i < zkr_entries_count(all) && used < room; i++) {
+    const zkr_entry *one = zkr_entries_get(all, i);
+    used += (size_t)snprintf(line + used, room - used, "%s%s=%s", i ? "," : "", one->name,
+                             (const char *)one->data);
+  }
+  return line;
+}
+
+void answer_entries(const command *command, zkr_status status, zkr_entries *found, zkr_error *error) {
+  char map[4096];
+  if (status == ZKR_OK)
+    say("%s ok %s", command->seq, map_of(found, map, sizeof map));
+  else
+    fail(command, status, error);
+  zkr_entries_free(found);
+}
+
 void invalid(const command *command) { say("%s error INVALID", command->seq); }
 
 /* Names -------------------------------------------------------------------------------------------------- */
@@ -255,11 +307,7 @@ static void do_get(command *c) {
   zkr_error *error = NULL;
   zkr_buffer *data = NULL;
   zkr_status status = zkr_nodes_get(c->client->handle, text(c, 1), &data, NULL, &error);
-  if (status == ZKR_OK)
-    say("%s ok %s", c->seq, zkr_buffer_text(data));
-  else
-    fail(c, status, error);
-  zkr_buffer_free(data);
+  answer_data(c, status, data, error);
 }
 
 static void do_exists(command *c) {
@@ -273,17 +321,7 @@ static void do_children(command *c) {
   zkr_error *error = NULL;
   zkr_strings *names = NULL;
   zkr_status status = zkr_nodes_children(c->client->handle, text(c, 1), &names, &error);
-  if (status != ZKR_OK) {
-    fail(c, status, error);
-    return;
-  }
-  flockfile(stdout);
-  printf("%s ok", c->seq);
-  for (size_t i = 0; i < zkr_strings_count(names); i++) printf(" %s", zkr_strings_get(names, i));
-  putchar('\n');
-  fflush(stdout);
-  funlockfile(stdout);
-  zkr_strings_free(names);
+  answer_names(c, status, names, error);
 }
 
 /* Reading ------------------------------------------------------------------------------------------------ */
@@ -381,7 +419,7 @@ int main(void) {
     if (!found) found = verb_of(family_verbs, made->words[0]);
     if (!found) found = verb_of(recipe_verbs, made->words[0]);
     if (!found) found = verb_of(queue_verbs, made->words[0]);
-    if (!found) found = verb_of(barrier_verbs, made->words[0]);
+    if (!found) found = verb_of(described_verbs, made->words[0]);
     if (!found) found = verb_of(commit_verbs, made->words[0]);
     if (!found)
       invalid(made);

@@ -82,6 +82,14 @@ void answer(const command *command, zkr_status status, zkr_error *error);
 void answer_bool(const command *command, zkr_status status, bool found, zkr_error *error);
 void invalid(const command *command);
 void answer_number(const command *command, zkr_status status, int64_t found, zkr_error *error);
+/* The same, and frees that: "none" if it is NULL. */
+void answer_data(const command *command, zkr_status status, zkr_buffer *found, zkr_error *error);
+void answer_versioned(const command *command, zkr_status status, zkr_buffer *found, int32_t version,
+                      zkr_error *error);
+void answer_names(const command *command, zkr_status status, zkr_strings *found, zkr_error *error);
+void answer_entries(const command *command, zkr_status status, zkr_entries *found, zkr_error *error);
+/* "a=1,b=2", or "-" when there is nothing. */
+const char *map_of(const zkr_entries *all, char *line, size_t room);
 
 /* An argument: NULL if it is left out or "-", or "" then. */
 const char *word(const command *command, int index);
@@ -115,7 +123,7 @@ typedef struct verb {
 extern const verb family_verbs[];
 extern const verb recipe_verbs[];
 extern const verb queue_verbs[];
-extern const verb barrier_verbs[];
+extern const verb described_verbs[];
 extern const verb commit_verbs[];
 
 /* The item claimed last through a queue; NULL if there is none. */

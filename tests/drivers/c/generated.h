@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The options that scenarios give. Generated from api/ by api/generate; do not edit.
+ * The words and options of scenarios that are described. Generated from api/ by api/generate; do not edit.
  */
 
 #include <stdlib.h>

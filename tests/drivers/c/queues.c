@@ -103,14 +103,6 @@ static void do_put_many(command *c) {
 
 /* Taking ------------------------------------------------------------------------------------------------- */
 
-static void answer_data(const command *c, zkr_status status, zkr_buffer *data, zkr_error *error) {
-  if (status == ZKR_OK)
-    say("%s ok %s", c->seq, data ? zkr_buffer_text(data) : "none");
-  else
-    fail(c, status, error);
-  zkr_buffer_free(data);
-}
-
 static void do_get_item(command *c) {
   zkr_error *error = NULL;
   zkr_buffer *data = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scenario driver for C: recipes other than locks.
+ * The scenario driver for C: elections, and what is followed.
  */
 
 #include <inttypes.h>
@@ -9,79 +9,6 @@
 
 #include "driver.h"
 #include "generated.h"
-
-/* Counters ----------------------------------------------------------------------------------------------- */
-
-static void do_counter(command *c) {
-  zkr_error *error = NULL;
-  zkr_counter *handle = NULL;
-  zkr_counter_options options = counter_options_of(c);
-  zkr_status status = zkr_counter_new(c->client->handle, text(c, 2), &options, &handle, &error);
-  if (status == ZKR_OK) add(c->client, (lock){.counter = handle}, text(c, 1), "");
-  answer(c, status, error);
-}
-
-static void do_value(command *c) {
-  zkr_error *error = NULL;
-  int64_t value = 0;
-  zkr_status status = zkr_counter_get(named(c)->counter, &value, &error);
-  answer_number(c, status, value, error);
-}
-
-static void do_add(command *c) {
-  zkr_error *error = NULL;
-  int64_t value = 0;
-  zkr_status status = zkr_counter_add(named(c)->counter, integer(c, 2), &value, &error);
-  answer_number(c, status, value, error);
-}
-
-static void do_compare_and_set(command *c) {
-  zkr_error *error = NULL;
-  bool was_set = false;
-  zkr_status status =
-      zkr_counter_compare_and_set(named(c)->counter, integer(c, 2), integer(c, 3), &was_set, &error);
-  answer_bool(c, status, was_set, error);
-}
-
-/* Configs ------------------------------------------------------------------------------------------------ */
-
-static void do_config(command *c) {
-  zkr_error *error = NULL;
-  zkr_config *handle = NULL;
-  zkr_status status = zkr_config_new(c->client->handle, text(c, 2), &handle, &error);
-  if (status == ZKR_OK) add(c->client, (lock){.config = handle}, text(c, 1), "");
-  answer(c, status, error);
-}
-
-static void do_config_get(command *c) {
-  zkr_error *error = NULL;
-  zkr_buffer *value = NULL;
-  int32_t version = 0;
-  zkr_status status = zkr_config_get(named(c)->config, &value, &version, &error);
-  if (status != ZKR_OK)
-    fail(c, status, error);
-  else if (value)
-    say("%s ok %" PRId32 " %s", c->seq, version, zkr_buffer_text(value));
-  else
-    say("%s ok none", c->seq);
-  zkr_buffer_free(value);
-}
-
-static void do_config_set(command *c) {
-  zkr_error *error = NULL;
-  const char *value = text(c, 2);
-  int32_t version = word(c, 3) ? (int32_t)integer(c, 3) : -1, set = 0;
-  zkr_status status = zkr_config_set(named(c)->config, value, strlen(value), version, &set, &error);
-  answer_number(c, status, set, error);
-}
-
-static void do_config_create(command *c) {
-  zkr_error *error = NULL;
-  const char *value = text(c, 2);
-  int32_t set = 0;
-  zkr_status status = zkr_config_create(named(c)->config, value, strlen(value), &set, &error);
-  answer_number(c, status, set, error);
-}
 
 /* Elections ---------------------------------------------------------------------------------------------- */
 
@@ -144,19 +71,7 @@ static void do_leader(command *c) {
   zkr_leader_free(leader);
 }
 
-/* Names and groups --------------------------------------------------------------------------------------- */
-
-/* "a=1,b=2", or "-" when there is nothing. */
-static const char *map_of(const zkr_entries *all, char *line, size_t room) {
-  size_t used = 0;
-  snprintf(line, room, "-");
-  for (size_t i = 0; i < zkr_entries_count(all) && used < room; i++) {
-    const zkr_entry *one = zkr_entries_get(all, i);
-    used += (size_t)snprintf(line + used, room - used, "%s%s=%s", i ? "," : "", one->name,
-                             (const char *)one->data);
-  }
-  return line;
-}
+/* Following ---------------------------------------------------------------------------------------------- */
 
 static const char *list_of(const zkr_strings *all, char *line, size_t room) {
   size_t used = 0;
@@ -164,95 +79,6 @@ static const char *list_of(const zkr_strings *all, char *line, size_t room) {
   for (size_t i = 0; i < zkr_strings_count(all) && used < room; i++)
     used += (size_t)snprintf(line + used, room - used, "%s%s", i ? "," : "", zkr_strings_get(all, i));
   return line;
-}
-
-static void do_names(command *c) {
-  zkr_error *error = NULL;
-  zkr_names *handle = NULL;
-  zkr_status status = zkr_names_new(c->client->handle, text(c, 2), &handle, &error);
-  if (status == ZKR_OK) add(c->client, (lock){.names = handle}, text(c, 1), "");
-  answer(c, status, error);
-}
-
-static void do_bind(command *c) {
-  zkr_error *error = NULL;
-  const char *data = text(c, 3), *how = text(c, 4);
-  zkr_status status =
-      zkr_names_bind(named(c)->names, text(c, 2), data, strlen(data), strcmp(how, "ephemeral") == 0, &error);
-  answer(c, status, error);
-}
-
-static void do_lookup(command *c) {
-  zkr_error *error = NULL;
-  zkr_buffer *data = NULL;
-  zkr_status status = zkr_names_lookup(named(c)->names, text(c, 2), &data, &error);
-  if (status == ZKR_OK)
-    say("%s ok %s", c->seq, data ? zkr_buffer_text(data) : "none");
-  else
-    fail(c, status, error);
-  zkr_buffer_free(data);
-}
-
-static void do_unbind(command *c) {
-  zkr_error *error = NULL;
-  zkr_status status = zkr_names_unbind(named(c)->names, text(c, 2), &error);
-  answer(c, status, error);
-}
-
-static void do_list(command *c) {
-  zkr_error *error = NULL;
-  zkr_strings *bound = NULL;
-  zkr_status status = zkr_names_list(named(c)->names, &bound, &error);
-  char line[4096] = "";
-  size_t used = 0;
-  for (size_t i = 0; i < zkr_strings_count(bound) && used < sizeof line; i++)
-    used += (size_t)snprintf(line + used, sizeof line - used, " %s", zkr_strings_get(bound, i));
-  if (status == ZKR_OK)
-    say("%s ok%s", c->seq, line);
-  else
-    fail(c, status, error);
-  zkr_strings_free(bound);
-}
-
-static void do_group(command *c) {
-  zkr_error *error = NULL;
-  zkr_group *handle = NULL;
-  zkr_group_options options = group_options_of(c);
-  zkr_status status = zkr_group_new(c->client->handle, text(c, 2), &options, &handle, &error);
-  if (status == ZKR_OK) add(c->client, (lock){.group = handle}, text(c, 1), "");
-  answer(c, status, error);
-}
-
-static void do_join(command *c) {
-  zkr_error *error = NULL;
-  const char *data = text(c, 3);
-  zkr_status status = zkr_group_join(named(c)->group, text(c, 2), data, strlen(data), &error);
-  answer(c, status, error);
-}
-
-static void do_leave(command *c) {
-  zkr_error *error = NULL;
-  zkr_status status = zkr_group_leave(named(c)->group, &error);
-  answer(c, status, error);
-}
-
-static void do_update(command *c) {
-  zkr_error *error = NULL;
-  const char *data = text(c, 2);
-  zkr_status status = zkr_group_update(named(c)->group, data, strlen(data), &error);
-  answer(c, status, error);
-}
-
-static void do_members(command *c) {
-  zkr_error *error = NULL;
-  zkr_entries *members = NULL;
-  char map[4096];
-  zkr_status status = zkr_group_members(named(c)->group, &members, &error);
-  if (status == ZKR_OK)
-    say("%s ok %s", c->seq, map_of(members, map, sizeof map));
-  else
-    fail(c, status, error);
-  zkr_entries_free(members);
 }
 
 static void do_watch_node(command *c) {
@@ -267,8 +93,6 @@ static void do_watch_node(command *c) {
   add(c->client, (lock){.node = text(c, 2), .watch_kind = watch_kind}, text(c, 1), "");
   say("%s ok", c->seq);
 }
-
-/* Following ---------------------------------------------------------------------------------------------- */
 
 static void ended(const lock *of, zkr_status status) {
   say("event %s ended %s %s", of->of->name, of->name,
@@ -372,14 +196,6 @@ static void do_unfollow(command *c) {
 }
 
 const verb recipe_verbs[] = {
-    {"counter", do_counter, false},
-    {"value", do_value, true},
-    {"add", do_add, true},
-    {"compare-and-set", do_compare_and_set, true},
-    {"config", do_config, false},
-    {"config-get", do_config_get, true},
-    {"config-set", do_config_set, true},
-    {"config-create", do_config_create, true},
     {"election", do_election, false},
     {"campaign", do_campaign, true},
     {"resign", do_release, true},
@@ -389,16 +205,6 @@ const verb recipe_verbs[] = {
     {"end-term", do_end_term, false},
     {"leader", do_leader, true},
     {"candidates", do_contenders, true},
-    {"names", do_names, false},
-    {"bind", do_bind, true},
-    {"lookup", do_lookup, true},
-    {"unbind", do_unbind, true},
-    {"list", do_list, true},
-    {"group", do_group, false},
-    {"join", do_join, true},
-    {"leave", do_leave, true},
-    {"update", do_update, true},
-    {"members", do_members, true},
     {"watch-node", do_watch_node, false},
     {"follow", do_follow, false},
     {"unfollow", do_unfollow, false},

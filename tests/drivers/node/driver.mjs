@@ -7,7 +7,7 @@ import v8 from 'node:v8'
 import vm from 'node:vm'
 import { Backlog, Client, Semaphore, ZkRecipesError } from '../../../node/lib/index.js'
 import { commits } from './commits.mjs'
-import { optionsOf } from './generated.mjs'
+import { WORDS, optionsOf } from './generated.mjs'
 import { items, queues } from './queues.mjs'
 import { WatchedNode, leading, map, tellerOf, versioned } from './told.mjs'
 
@@ -50,7 +50,7 @@ const count = (text) => (text === undefined ? undefined : Number(text))
 /** Absent = for ever. */
 const millis = (text) => (text === undefined || text === '-' ? undefined : Number(text))
 
-const described = (contenders) => contenders.map(({ identity, holds }) => identity + (holds ? '*' : ''))
+const identities = (contenders) => contenders.map(({ identity, holds }) => identity + (holds ? '*' : ''))
 
 /** Tells what a feed tells, until it ends by itself or is closed. */
 async function follow(name, named, feed, told) {
@@ -62,7 +62,45 @@ async function follow(name, named, feed, told) {
   }
 }
 
+/** The arguments of a word that is described, from the front of what it says. */
+function read(words, takes, of) {
+  const values = []
+  const options = {}
+  for (const [name, kind] of takes) {
+    if (kind === 'options') Object.assign(options, optionsOf(of, words))
+    else if (kind === 'limit') options.timeout = millis(words.shift())
+    else if (kind === 'version') options.version = count(words.shift())
+    else if (kind === 'i64') values.push(BigInt(words.shift()))
+    else if (kind === 'count') values.push(Number(words.shift()))
+    else if (kind === 'bool') values.push(words.shift() === name)
+    else values.push(words.shift())
+  }
+  return { values, options }
+}
+
+const SAYS = {
+  versioned,
+  entries: map,
+  bytes_or_none: (data) => String(data ?? 'none'),
+}
+
+/** What the words do that are described. */
+const described = Object.fromEntries(Object.entries(WORDS).map(([word, { of, name, kind, takes, says }]) => [word,
+  async (command, named, ...words) => {
+    const { values, options } = read(words, takes, of)
+    if (kind === 'new') {
+      if (Object.keys(options).length > 0) values.push(options)
+      return void handles.set(command.key(named), command.client[name](...values))
+    }
+    if (kind === 'question') return command.handle[name]
+    if (kind === 'waits') values.push({ ...options, signal: command.signal })
+    const said = await command.handle[name](...values)
+    return (SAYS[says] ?? ((it) => it))(said)
+  },
+]))
+
 const verbs = {
+  ...described,
   async connect({ name }, hosts, ...settings) {
     clients.set(name, await Client.connect(hosts, optionsOf('client', settings)))
   },
@@ -86,18 +124,6 @@ const verbs = {
   semaphore({ client, key }, name, path, permits) {
     handles.set(key(name), client.semaphore(path, Number(permits)))
   },
-  counter({ client, key }, name, path, ...settings) {
-    handles.set(key(name), client.counter(path, optionsOf('counter', settings)))
-  },
-  value: ({ handle, signal }) => handle.get({ signal }),
-  add: ({ handle, signal }, _, n) => handle.add(BigInt(n), { signal }),
-  'compare-and-set': ({ handle, signal }, _, old, value) => handle.compareAndSet(BigInt(old), BigInt(value), { signal }),
-  config({ client, key }, name, path) {
-    handles.set(key(name), client.config(path))
-  },
-  'config-get': async ({ handle, signal }) => versioned(await handle.get({ signal })),
-  'config-set': ({ handle, signal }, _, value, version) => handle.set(value, { version: count(version), signal }),
-  'config-create': ({ handle, signal }, _, value) => handle.create(value, { signal }),
   election({ client, key }, name, path, ...settings) {
     const { data, ...options } = optionsOf('election', settings)
     handles.set(key(name), client.election(path, data, options))
@@ -107,7 +133,7 @@ const verbs = {
   leads: ({ handle }) => handle.isLeader,
   acknowledge: ({ handle, signal }, _, data) => lastWon(handle).acknowledge(data, { signal }),
   leader: async ({ handle, signal }) => leading(await handle.leader({ signal })),
-  candidates: async ({ handle }) => described(await handle.candidates()),
+  candidates: async ({ handle }) => identities(await handle.candidates()),
   run({ handle, name, key, signal }, named) {
     const term = async (leadership) => {
       const ended = new Promise((resolve, reject) => {
@@ -125,36 +151,8 @@ const verbs = {
     terms.delete(key(named))
     end(fail === 'fail')
   },
-  names({ client, key }, name, path) {
-    handles.set(key(name), client.names(path))
-  },
-  bind: ({ handle, signal }, _, name, data, ephemeral) => handle.bind(name, data, ephemeral === 'ephemeral', { signal }),
-  lookup: async ({ handle, signal }, _, name) => String((await handle.lookup(name, { signal })) ?? 'none'),
-  unbind: ({ handle, signal }, _, name) => handle.unbind(name, { signal }),
-  list: ({ handle, signal }) => handle.list({ signal }),
-  group({ client, key }, name, path, ...settings) {
-    handles.set(key(name), client.group(path, optionsOf('group', settings)))
-  },
-  join: ({ handle, signal }, _, name, data) => handle.join(name, data, { signal }),
-  leave: ({ handle, signal }) => handle.leave({ signal }),
-  update: ({ handle, signal }, _, data) => handle.update(data, { signal }),
-  members: async ({ handle, signal }) => map(await handle.members({ signal })),
   ...queues(handles),
   ...commits(handles),
-  barrier({ client, key }, name, path) {
-    handles.set(key(name), client.barrier(path))
-  },
-  'barrier-create': ({ handle, signal }) => handle.create({ signal }),
-  'barrier-remove': ({ handle, signal }) => handle.remove({ signal }),
-  'barrier-up': ({ handle, signal }) => handle.isUp({ signal }),
-  'barrier-wait': ({ handle, signal }, _, timeout) => handle.wait({ timeout: millis(timeout), signal }),
-  'double-barrier'({ client, key }, name, path, parties, member) {
-    handles.set(key(name), client.doubleBarrier(path, Number(parties), member))
-  },
-  'barrier-enter': ({ handle, signal }, _, timeout) => handle.enter({ timeout: millis(timeout), signal }),
-  'barrier-leave': ({ handle, signal }, _, timeout) => handle.leave({ timeout: millis(timeout), signal }),
-  'barrier-withdraw': ({ handle }) => handle.withdraw(),
-  'barrier-entered': ({ handle }) => handle.hasEntered,
   'watch-node'({ client, key }, name, path, kind) {
     // Looks at the kind, as the feed does that follows.
     void client.nodes.watch(path, kind).return()
@@ -189,7 +187,7 @@ const verbs = {
   passes: ({ handle }) => current(handle).passes,
   tokens: ({ handle }) => current(handle).fencingTokens,
   'watch-lost': ({ handle, name }, named) => void handle.onLost((error) => say(`event ${name} lost ${named} ${error.reason}`)),
-  contenders: async ({ handle }) => described(await handle.contenders()),
+  contenders: async ({ handle }) => identities(await handle.contenders()),
   holders: async ({ handle }) => (await handle.holders()).map(({ identity }) => identity),
   resize: ({ handle }, _, permits) => handle.resize(Number(permits)),
   revoke({ handle, signal }, _, node, forceAfter) {

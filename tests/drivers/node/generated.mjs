@@ -1,4 +1,4 @@
-// The options that scenarios give. Generated from api/ by api/generate; do not edit.
+// The words and options of scenarios that are described. Generated from api/ by api/generate; do not edit.
 
 const KINDS = {
   client: { session_timeout: 'number', connect_timeout: 'number', identity: 'text', allow_plaintext_auth: 'flag', refuse_open_parents: 'flag', naming: 'text', lease: 'text', read_only: 'flag', server_tick: 'number', max_in_flight: 'number' },
@@ -16,4 +16,36 @@ export function optionsOf(recipe, words) {
     const key = name.replace(/_(.)/g, (_, letter) => letter.toUpperCase())
     return [key, kind === 'flag' ? true : kind === 'number' ? Number(value) : value]
   }))
+}
+
+/** What is described. */
+export const WORDS = {
+  'barrier': { of: 'barrier', name: 'barrier', kind: 'new', takes: [['path', 'text']] },
+  'barrier-create': { of: 'barrier', name: 'create', kind: 'waits', takes: [] },
+  'barrier-remove': { of: 'barrier', name: 'remove', kind: 'waits', takes: [] },
+  'barrier-up': { of: 'barrier', name: 'isUp', kind: 'waits', takes: [], says: 'bool' },
+  'barrier-wait': { of: 'barrier', name: 'wait', kind: 'waits', takes: [['timeout_ms', 'limit']] },
+  'config': { of: 'config', name: 'config', kind: 'new', takes: [['path', 'text']] },
+  'config-get': { of: 'config', name: 'get', kind: 'waits', takes: [], says: 'versioned' },
+  'config-set': { of: 'config', name: 'set', kind: 'waits', takes: [['value', 'bytes'], ['version', 'version']], says: 'i32' },
+  'config-create': { of: 'config', name: 'create', kind: 'waits', takes: [['value', 'bytes']], says: 'i32' },
+  'counter': { of: 'counter', name: 'counter', kind: 'new', takes: [['path', 'text'], ['options', 'options']] },
+  'value': { of: 'counter', name: 'get', kind: 'waits', takes: [], says: 'i64' },
+  'add': { of: 'counter', name: 'add', kind: 'waits', takes: [['n', 'i64']], says: 'i64' },
+  'compare-and-set': { of: 'counter', name: 'compareAndSet', kind: 'waits', takes: [['old_value', 'i64'], ['new_value', 'i64']], says: 'bool' },
+  'double-barrier': { of: 'doubleBarrier', name: 'doubleBarrier', kind: 'new', takes: [['path', 'text'], ['parties', 'count'], ['name', 'text?']] },
+  'barrier-entered': { of: 'doubleBarrier', name: 'hasEntered', kind: 'question', takes: [], says: 'bool' },
+  'barrier-enter': { of: 'doubleBarrier', name: 'enter', kind: 'waits', takes: [['timeout_ms', 'limit']] },
+  'barrier-leave': { of: 'doubleBarrier', name: 'leave', kind: 'waits', takes: [['timeout_ms', 'limit']] },
+  'barrier-withdraw': { of: 'doubleBarrier', name: 'withdraw', kind: 'now', takes: [] },
+  'group': { of: 'group', name: 'group', kind: 'new', takes: [['path', 'text'], ['options', 'options']] },
+  'join': { of: 'group', name: 'join', kind: 'waits', takes: [['name', 'text'], ['data', 'bytes']] },
+  'leave': { of: 'group', name: 'leave', kind: 'waits', takes: [] },
+  'update': { of: 'group', name: 'update', kind: 'waits', takes: [['data', 'bytes']] },
+  'members': { of: 'group', name: 'members', kind: 'waits', takes: [], says: 'entries' },
+  'names': { of: 'names', name: 'names', kind: 'new', takes: [['path', 'text']] },
+  'bind': { of: 'names', name: 'bind', kind: 'waits', takes: [['name', 'text'], ['data', 'bytes'], ['ephemeral', 'bool']] },
+  'lookup': { of: 'names', name: 'lookup', kind: 'waits', takes: [['name', 'text']], says: 'bytes_or_none' },
+  'unbind': { of: 'names', name: 'unbind', kind: 'waits', takes: [['name', 'text']] },
+  'list': { of: 'names', name: 'list', kind: 'waits', takes: [], says: 'strings' },
 }

@@ -1,9 +1,9 @@
-"""The options that scenarios give. Generated from api/ by api/generate; do not edit."""
+"""The words and options of scenarios that are described. Generated from api/ by api/generate; do not edit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import zkrecipes
 
@@ -52,3 +52,45 @@ def options_of(recipe: str, words: list[str]) -> dict[str, Any]:
         except ValueError:
             raise zkrecipes.Invalid(f"{name} is no number") from None
     return made
+
+
+class Word(NamedTuple):
+    of: str
+    name: str
+    # new, waits, now or question, as in api/.
+    kind: str
+    takes: list[str]
+    says: str
+
+
+# What is described.
+WORDS = {
+    "barrier": Word("barrier", "barrier", "new", ["text"], ""),
+    "barrier-create": Word("barrier", "create", "waits", [], ""),
+    "barrier-remove": Word("barrier", "remove", "waits", [], ""),
+    "barrier-up": Word("barrier", "is_up", "waits", [], "bool"),
+    "barrier-wait": Word("barrier", "wait", "waits", ["limit"], ""),
+    "config": Word("config", "config", "new", ["text"], ""),
+    "config-get": Word("config", "get", "waits", [], "versioned"),
+    "config-set": Word("config", "set", "waits", ["bytes", "version"], "i32"),
+    "config-create": Word("config", "create", "waits", ["bytes"], "i32"),
+    "counter": Word("counter", "counter", "new", ["text", "options"], ""),
+    "value": Word("counter", "get", "waits", [], "i64"),
+    "add": Word("counter", "add", "waits", ["i64"], "i64"),
+    "compare-and-set": Word("counter", "compare_and_set", "waits", ["i64", "i64"], "bool"),
+    "double-barrier": Word("double_barrier", "double_barrier", "new", ["text", "count", "text?"], ""),
+    "barrier-entered": Word("double_barrier", "has_entered", "question", [], "bool"),
+    "barrier-enter": Word("double_barrier", "enter", "waits", ["limit"], ""),
+    "barrier-leave": Word("double_barrier", "leave", "waits", ["limit"], ""),
+    "barrier-withdraw": Word("double_barrier", "withdraw", "now", [], ""),
+    "group": Word("group", "group", "new", ["text", "options"], ""),
+    "join": Word("group", "join", "waits", ["text", "bytes"], ""),
+    "leave": Word("group", "leave", "waits", [], ""),
+    "update": Word("group", "update", "waits", ["bytes"], ""),
+    "members": Word("group", "members", "waits", [], "entries"),
+    "names": Word("names", "names", "new", ["text"], ""),
+    "bind": Word("names", "bind", "waits", ["text", "bytes", "bool"], ""),
+    "lookup": Word("names", "lookup", "waits", ["text"], "bytes_or_none"),
+    "unbind": Word("names", "unbind", "waits", ["text"], ""),
+    "list": Word("names", "list", "waits", [], "strings"),
+}

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import zkrecipes
-from generated import options_of
+from generated import WORDS, Word, options_of
 
 from protocol import Command, say, seconds, truth, whole
 
@@ -18,14 +18,9 @@ Key = tuple[str, str]
 recipes: dict[Key, Any] = {}
 feeds: dict[Key, Any] = {}
 
-MAKES = {"counter", "config", "names", "group", "watch-node", "follow", "unfollow", "leads", "end-term"}
-MAKES |= {"barrier", "double-barrier", "barrier-entered", "barrier-withdraw"}
-VERBS = MAKES | {
-    *("barrier-create", "barrier-remove", "barrier-up", "barrier-wait", "barrier-enter", "barrier-leave"),
-    *("value", "add", "compare-and-set", "config-get", "config-set", "config-create"),
-    *("bind", "lookup", "unbind", "list", "join", "leave", "update", "members"),
-    *("leader", "candidates", "run"),
-}
+MAKES = {"watch-node", "follow", "unfollow", "leads", "end-term"}
+MAKES |= {word for word, described in WORDS.items() if described.kind != "waits"}
+VERBS = MAKES | WORDS.keys() | {"leader", "candidates", "run"}
 
 
 class Driver:
@@ -106,21 +101,59 @@ async def now(value: T | Awaitable[T]) -> T:
     return value
 
 
-def make(client: Any, verb: str, args: list[str]) -> Any:
-    if verb == "watch-node":
-        return Node(client.nodes, *args)
-    path, *options = args
-    if verb == "double-barrier":
-        parties, *name = options
-        return client.double_barrier(path, whole(parties), *name)
-    return getattr(client, verb)(path, **(options_of(verb, options) if options else {}))
+def read(kind: str, of: str, args: list[str]) -> Any:
+    """An argument of that type, taken from the front of the words."""
+    match kind:
+        case "options":
+            return options_of(of, args) if args else {}
+        case "limit":
+            return seconds(args)
+        case "i64" | "count":
+            return whole(args.pop(0))
+        case "version":
+            return whole(args.pop(0)) if args else None
+        case "bool":
+            return bool(args and args.pop(0))
+        case "bytes" | "text?":
+            return args.pop(0) if args else None
+    return args.pop(0)
+
+
+async def obey(client: Any, key: Key, word: Word, args: list[str]) -> list[str]:
+    values = [read(kind, word.of, args) for kind in word.takes]
+    options = values.pop() if word.takes[-1:] == ["options"] else {}
+    # What is left out is not said.
+    while values and values[-1] is None:
+        values.pop()
+    if word.kind == "new":
+        recipes[key] = getattr(client, word.name)(*values, **options)
+        return []
+    said = getattr(recipes[key], word.name)
+    return said_of(word, said if word.kind == "question" else await now(said(*values)))
+
+
+def said_of(word: Word, value: Any) -> list[str]:
+    match value:
+        case None:
+            return [] if word.says == "" else ["none"]
+        case bool():
+            return [truth(value)]
+        case int():
+            return [str(value)]
+        case bytes():
+            return [value.decode()]
+        case list():
+            return value
+    return words(value)
 
 
 async def perform(client: Any, command: Command) -> list[str]:
     _, who, verb, (name, *args) = command
     key = who, name
-    if verb in ("barrier", "double-barrier", "counter", "config", "names", "group", "watch-node"):
-        recipes[key] = make(client, verb, args)
+    if verb in WORDS:
+        return await obey(client, key, WORDS[verb], args)
+    if verb == "watch-node":
+        recipes[key] = Node(client.nodes, *args)
         return []
     recipe = recipes[key]
     match verb, args:
@@ -129,45 +162,6 @@ async def perform(client: Any, command: Command) -> list[str]:
         case "unfollow", []:
             feed = feeds.pop(key).feed
             await now(feed.aclose() if hasattr(feed, "aclose") else feed.close())
-        case "barrier-create" | "barrier-remove", []:
-            await now(getattr(recipe, verb.rpartition("-")[2])())
-        case "barrier-wait" | "barrier-enter" | "barrier-leave", limit:
-            await now(getattr(recipe, verb.rpartition("-")[2])(seconds(limit)))
-        case "barrier-up", []:
-            return [truth(await now(recipe.is_up()))]
-        case "barrier-entered", []:
-            return [truth(recipe.has_entered)]
-        case "barrier-withdraw", []:
-            recipe.withdraw()
-        case "value", []:
-            return [str(await now(recipe.get()))]
-        case "add", [n]:
-            return [str(await now(recipe.add(whole(n))))]
-        case "compare-and-set", [old, new]:
-            return [truth(await now(recipe.compare_and_set(whole(old), whole(new))))]
-        case "config-get", []:
-            return words(await now(recipe.get()))
-        case "config-set", [value, *version]:
-            return [str(await now(recipe.set(value, whole(version[0]) if version else None)))]
-        case "config-create", [value]:
-            return [str(await now(recipe.create(value)))]
-        case "bind", [one, data, *ephemeral]:
-            await now(recipe.bind(one, data, ephemeral == ["ephemeral"]))
-        case "lookup", [one]:
-            data = await now(recipe.lookup(one))
-            return ["none" if data is None else data.decode()]
-        case "unbind", [one]:
-            await now(recipe.unbind(one))
-        case "list", []:
-            return list(await now(recipe.list()))
-        case "join", [member, *data]:
-            await now(recipe.join(member, *data))
-        case "leave", []:
-            await now(recipe.leave())
-        case "update", [data]:
-            await now(recipe.update(data))
-        case "members", []:
-            return [map_of(await now(recipe.members()))]
         case "leads", []:
             return [truth(recipe.is_leader)]
         case "leader", []:

@@ -1,25 +1,161 @@
-//! The options that scenarios give. Generated from api/ by api/generate; do not edit.
+//! The words and options of scenarios that are described. Generated from api/ by api/generate; do not edit.
 
 use std::time::Duration;
 
 use zkrecipes::{
-    ClientOptions, CounterOptions, ElectionOptions, Error, GroupOptions, LockOptions, QueueOptions,
+    Barrier, Client, ClientOptions, Config, Counter, CounterOptions, DoubleBarrier, ElectionOptions, Error,
+    Group, GroupOptions, LockOptions, Names, QueueOptions,
 };
+
+use super::reading::{Answer, Handles, Key, Said, bytes, millis, number, optional, text};
+
+/// The recipes whose words are described, by client and name.
+#[derive(Default)]
+pub struct Recipes {
+    pub barrier: Handles<Barrier>,
+    pub config: Handles<Config>,
+    pub counter: Handles<Counter>,
+    pub double_barrier: Handles<DoubleBarrier>,
+    pub group: Handles<Group>,
+    pub names: Handles<Names>,
+}
+
+impl Recipes {
+    /// Whether this is a command for one of them; if so, its answer.
+    pub async fn perform(&self, client: &Client, words: &[String]) -> Option<Answer> {
+        match WORDS.contains(&words[1].as_str()) {
+            true => Some(self.obey(client, words).await),
+            false => None,
+        }
+    }
+
+    async fn obey(&self, client: &Client, words: &[String]) -> Answer {
+        let arguments: &[&str] = &words[2..].iter().map(String::as_str).collect::<Vec<_>>();
+        let key = (words[0].clone(), text(arguments, 0)?.to_owned());
+        Ok(match words[1].as_str() {
+            "barrier" => self.barrier.make(key, client.barrier(text(arguments, 1)?)?),
+            "barrier-create" => self.barrier.of(&key)?.create().await?.said(),
+            "barrier-remove" => self.barrier.of(&key)?.remove().await?.said(),
+            "barrier-up" => self.barrier.of(&key)?.is_up().await?.said(),
+            "barrier-wait" => self.barrier.of(&key)?.wait(millis(arguments.get(1))).await?.said(),
+            "config" => self.config.make(key, client.config(text(arguments, 1)?)?),
+            "config-get" => self.config.of(&key)?.get().await?.said(),
+            "config-set" => self
+                .config
+                .of(&key)?
+                .set(
+                    bytes(arguments, 1),
+                    optional(arguments, 2).map(|version| number("version", version)).transpose()?,
+                )
+                .await?
+                .said(),
+            "config-create" => self.config.of(&key)?.create(bytes(arguments, 1)).await?.said(),
+            "counter" => self.counter.make(
+                key,
+                client
+                    .counter(text(arguments, 1)?, counter_options(arguments.get(2..).unwrap_or_default())?)?,
+            ),
+            "value" => self.counter.of(&key)?.get().await?.said(),
+            "add" => self.counter.of(&key)?.add(number("number", text(arguments, 1)?)?).await?.said(),
+            "compare-and-set" => self
+                .counter
+                .of(&key)?
+                .compare_and_set(
+                    number("number", text(arguments, 1)?)?,
+                    number("number", text(arguments, 2)?)?,
+                )
+                .await?
+                .said(),
+            "double-barrier" => self.double_barrier.make(
+                key,
+                client.double_barrier(
+                    text(arguments, 1)?,
+                    number("number", text(arguments, 2)?)?,
+                    optional(arguments, 3),
+                )?,
+            ),
+            "barrier-entered" => self.double_barrier.of(&key)?.has_entered().said(),
+            "barrier-enter" => self.double_barrier.of(&key)?.enter(millis(arguments.get(1))).await?.said(),
+            "barrier-leave" => self.double_barrier.of(&key)?.leave(millis(arguments.get(1))).await?.said(),
+            "barrier-withdraw" => self.double_barrier.of(&key)?.withdraw()?.said(),
+            "group" => self.group.make(
+                key,
+                client.group(text(arguments, 1)?, group_options(arguments.get(2..).unwrap_or_default())?)?,
+            ),
+            "join" => self.group.of(&key)?.join(text(arguments, 1)?, bytes(arguments, 2)).await?.said(),
+            "leave" => self.group.of(&key)?.leave().await?.said(),
+            "update" => self.group.of(&key)?.update(bytes(arguments, 1)).await?.said(),
+            "members" => self.group.of(&key)?.members().await?.said(),
+            "names" => self.names.make(key, client.names(text(arguments, 1)?)?),
+            "bind" => self
+                .names
+                .of(&key)?
+                .bind(text(arguments, 1)?, bytes(arguments, 2), arguments.contains(&"ephemeral"))
+                .await?
+                .said(),
+            "lookup" => self.names.of(&key)?.lookup(text(arguments, 1)?).await?.said(),
+            "unbind" => self.names.of(&key)?.unbind(text(arguments, 1)?).await?.said(),
+            "list" => self.names.of(&key)?.list().await?.said(),
+
+            word => return Err(Error::invalid("word", format!("{word} is none"))),
+        })
+    }
+
+    pub fn forget(&self, key: &Key) {
+        self.barrier.forget(key);
+        self.config.forget(key);
+        self.counter.forget(key);
+        self.double_barrier.forget(key);
+        self.group.forget(key);
+        self.names.forget(key);
+    }
+}
+
+const WORDS: &[&str] = &[
+    "barrier",
+    "barrier-create",
+    "barrier-remove",
+    "barrier-up",
+    "barrier-wait",
+    "config",
+    "config-get",
+    "config-set",
+    "config-create",
+    "counter",
+    "value",
+    "add",
+    "compare-and-set",
+    "double-barrier",
+    "barrier-entered",
+    "barrier-enter",
+    "barrier-leave",
+    "barrier-withdraw",
+    "group",
+    "join",
+    "leave",
+    "update",
+    "members",
+    "names",
+    "bind",
+    "lookup",
+    "unbind",
+    "list",
+];
 
 pub fn client_options(words: &[&str]) -> Result<ClientOptions, Error> {
     let mut options = ClientOptions::default();
     for word in words {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         match name {
-            "session_timeout" => options.session_timeout = millis(name, value)?,
-            "connect_timeout" => options.connect_timeout = millis(name, value)?,
+            "session_timeout" => options.session_timeout = number(name, value).map(Duration::from_millis)?,
+            "connect_timeout" => options.connect_timeout = number(name, value).map(Duration::from_millis)?,
             "identity" => options.identity = Some(value.to_owned()),
             "allow_plaintext_auth" => options.allow_plaintext_auth = true,
             "refuse_open_parents" => options.refuse_open_parents = true,
             "naming" => options.naming = value.parse()?,
             "lease" => options.lease = value.parse()?,
             "read_only" => options.read_only = true,
-            "server_tick" => options.server_tick = Some(millis(name, value)?),
+            "server_tick" => options.server_tick = Some(number(name, value).map(Duration::from_millis)?),
             "max_in_flight" => options.max_in_flight = number(name, value)?,
 
             _ => return Err(Error::invalid(name, "is no option")),
@@ -96,12 +232,4 @@ pub fn queue_options(words: &[&str]) -> Result<QueueOptions, Error> {
         }
     }
     Ok(options)
-}
-
-fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, Error> {
-    value.parse().map_err(|_| Error::invalid(name, format!("{value} is no number")))
-}
-
-fn millis(name: &str, value: &str) -> Result<Duration, Error> {
-    number(name, value).map(Duration::from_millis)
 }

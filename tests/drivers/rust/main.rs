@@ -1,26 +1,24 @@
 //! The scenario driver in Rust: commands by line on stdin, answers and events by line on stdout.
 //! tests/drivers/README.md is the protocol.
 
-mod barriers;
 mod commits;
 mod elections;
+mod following;
 mod generated;
 mod queues;
-mod told;
+mod reading;
 
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
+use reading::{Answer, Said, millis};
 use tokio::task::AbortHandle;
 use zkrecipes::{
-    Client, ClientOptions, Counter, CreateMode, Election, Error, ErrorKind, Handle, Held, Lock, MultiLock,
-    Semaphore, Transaction, drive,
+    Client, ClientOptions, CreateMode, Election, Error, ErrorKind, Handle, Held, Lock, MultiLock, Semaphore,
+    Transaction, drive,
 };
-
-type Answer = Result<Vec<String>, Error>;
 
 /// A handle by client and name, and what was acquired through it, innermost last.
 type Handles = HashMap<(String, String), (Made, Vec<Held>)>;
@@ -81,10 +79,9 @@ impl Made {
 struct Stage {
     clients: Mutex<HashMap<String, Client>>,
     handles: Mutex<Handles>,
-    counters: Mutex<HashMap<(String, String), Counter>>,
     running: Mutex<HashMap<u64, AbortHandle>>,
-    shared: told::Shared,
-    barriers: barriers::Barriers,
+    recipes: generated::Recipes,
+    following: following::Following,
     commits: commits::Commits,
     terms: elections::Terms,
     queues: queues::Queues,
@@ -168,13 +165,13 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
     }
     let client = stage.clients.lock().unwrap().get(name).cloned();
     let client = client.ok_or_else(|| Error::invalid("client", "has not connected"))?;
-    if let Some(answer) = stage.shared.perform(&client, words).await {
+    if let Some(answer) = stage.recipes.perform(&client, words).await {
         return answer;
     }
     if let Some(answer) = stage.queues.perform(&client, words).await {
         return answer;
     }
-    if let Some(answer) = stage.barriers.perform(&client, words).await {
+    if let Some(answer) = stage.following.perform(&client, &stage.recipes, words) {
         return answer;
     }
     if let Some(answer) = stage.commits.perform(&client, words).await {
@@ -189,10 +186,6 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
     let handle = || handle_of(&key.1);
     let make = |named: &str, handle: Made| {
         stage.handles.lock().unwrap().insert((name.clone(), named.to_owned()), (handle, vec![]));
-    };
-    let counter = || -> Result<Counter, Error> {
-        let counter = stage.counters.lock().unwrap().get(&key).cloned();
-        counter.ok_or_else(|| Error::invalid("counter", "has not been made"))
     };
     let current = || stage.handles.lock().unwrap().get(&key).and_then(|(_, held)| held.last().cloned());
     let keep = |held: Held| {
@@ -237,7 +230,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         }
         ("election", [named, path, rest @ ..]) => {
             let election = elections::make(&client, path, rest)?;
-            stage.shared.keep_election(&key, election.clone());
+            stage.following.elections.make(key.clone(), election.clone());
             make(named, Made::Election(election));
             Ok(vec![])
         }
@@ -254,19 +247,9 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             drive::leadership(held).acknowledge(data.as_bytes()).await.map(|()| vec![])
         }
         ("leads", _) => one(handle()?.election()?.is_leader()),
-        ("leader", _) => Ok(told::leader(handle()?.election()?.leader().await?)),
+        ("leader", _) => Ok(handle()?.election()?.leader().await?.said()),
         ("run", _) => stage.terms.run(handle()?.election()?, &key).await,
         ("end-term", [_, rest @ ..]) => stage.terms.end(&key, rest.contains(&"fail")),
-        ("counter", [named, path, rest @ ..]) => {
-            let counter = client.counter(path, generated::counter_options(rest)?)?;
-            stage.counters.lock().unwrap().insert((name.clone(), (*named).to_owned()), counter);
-            Ok(vec![])
-        }
-        ("value", _) => one(counter()?.get().await?),
-        ("add", [_, n]) => one(counter()?.add(integer(n)?).await?),
-        ("compare-and-set", [_, old, new]) => {
-            one(counter()?.compare_and_set(integer(old)?, integer(new)?).await?)
-        }
         ("acquire", [_, rest @ ..]) => {
             let (limit, n) = (millis(rest.first()), permits_of(rest.get(1))?);
             keep(drive::acquire(&*handle()?, n, limit).await?.hand_over())
@@ -366,7 +349,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         }
         ("free", _) => {
             stage.handles.lock().unwrap().remove(&key);
-            stage.counters.lock().unwrap().remove(&key);
+            stage.recipes.forget(&key);
             Ok(vec![])
         }
         ("guarded-set", [_, path, data]) => {
@@ -399,10 +382,6 @@ fn permits_of(word: Option<&&str>) -> Result<usize, Error> {
     word.map_or(Ok(1), |n| n.parse().map_err(|_| Error::invalid("n", "is no number")))
 }
 
-fn integer(word: &str) -> Result<i64, Error> {
-    word.parse().map_err(|_| Error::invalid("number", format!("{word} is none")))
-}
-
 fn guarded(held: Option<Held>, handle: Made) -> Result<Transaction, Error> {
     held.map_or_else(|| handle.guarded(), |held| Ok(held.guarded()))
 }
@@ -426,11 +405,6 @@ async fn open(hosts: &str, options: ClientOptions) -> Result<Client, Error> {
         Ok(Err(error)) => Err(Error::invalid("hosts", error.to_string())),
         Err(_) => Err(Error::new(zkrecipes::ErrorKind::ConnectionLost, "no session")),
     }
-}
-
-/// Absent or negative = for ever.
-fn millis(argument: Option<&&str>) -> Option<Duration> {
-    argument.and_then(|text| text.parse().ok()).map(Duration::from_millis)
 }
 
 fn one(value: impl ToString) -> Answer {

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The words and options of scenarios that are described. Generated from api/ by api/generate; do not edit.
+ */
+
+#include <string.h>
+
+#include "driver.h"
+#include "generated.h"
+
+static void do_barrier(command *c) {
+  zkr_error *error = NULL;
+  zkr_barrier *handle = NULL;
+  zkr_status status = zkr_barrier_new(c->client->handle, text(c, 2), &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.barrier = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_barrier_create(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_barrier_create(named(c)->barrier, &error);
+  answer(c, status, error);
+}
+
+static void do_barrier_remove(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_barrier_remove(named(c)->barrier, &error);
+  answer(c, status, error);
+}
+
+static void do_barrier_up(command *c) {
+  zkr_error *error = NULL;
+  bool said = false;
+  zkr_status status = zkr_barrier_is_up(named(c)->barrier, &said, &error);
+  answer_bool(c, status, said, error);
+}
+
+static void do_barrier_wait(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_barrier_wait_cancellable(named(c)->barrier, timeout(c, 2), c->token, &error);
+  answer(c, status, error);
+}
+
+static void do_config(command *c) {
+  zkr_error *error = NULL;
+  zkr_config *handle = NULL;
+  zkr_status status = zkr_config_new(c->client->handle, text(c, 2), &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.config = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_config_get(command *c) {
+  zkr_error *error = NULL;
+  zkr_buffer *said = NULL;
+  int32_t version = 0;
+  zkr_status status = zkr_config_get(named(c)->config, &said, &version, &error);
+  answer_versioned(c, status, said, version, error);
+}
+
+static void do_config_set(command *c) {
+  zkr_error *error = NULL;
+  int32_t said = 0;
+  zkr_status status = zkr_config_set(named(c)->config, text(c, 2), strlen(text(c, 2)),
+                                     word(c, 3) ? (int32_t)integer(c, 3) : -1, &said, &error);
+  answer_number(c, status, said, error);
+}
+
+static void do_config_create(command *c) {
+  zkr_error *error = NULL;
+  int32_t said = 0;
+  zkr_status status = zkr_config_create(named(c)->config, text(c, 2), strlen(text(c, 2)), &said, &error);
+  answer_number(c, status, said, error);
+}
+
+static void do_counter(command *c) {
+  zkr_error *error = NULL;
+  zkr_counter *handle = NULL;
+  zkr_counter_options options = counter_options_of(c);
+  zkr_status status = zkr_counter_new(c->client->handle, text(c, 2), &options, &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.counter = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_value(command *c) {
+  zkr_error *error = NULL;
+  int64_t said = 0;
+  zkr_status status = zkr_counter_get(named(c)->counter, &said, &error);
+  answer_number(c, status, said, error);
+}
+
+static void do_add(command *c) {
+  zkr_error *error = NULL;
+  int64_t said = 0;
+  zkr_status status = zkr_counter_add(named(c)->counter, integer(c, 2), &said, &error);
+  answer_number(c, status, said, error);
+}
+
+static void do_compare_and_set(command *c) {
+  zkr_error *error = NULL;
+  bool said = false;
+  zkr_status status =
+      zkr_counter_compare_and_set(named(c)->counter, integer(c, 2), integer(c, 3), &said, &error);
+  answer_bool(c, status, said, error);
+}
+
+static void do_double_barrier(command *c) {
+  zkr_error *error = NULL;
+  zkr_double_barrier *handle = NULL;
+  zkr_status status = zkr_double_barrier_new(c->client->handle, text(c, 2), (size_t)integer(c, 3), word(c, 4),
+                                             &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.double_barrier = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_barrier_entered(command *c) {
+  answer_bool(c, ZKR_OK, zkr_double_barrier_has_entered(named(c)->double_barrier), NULL);
+}
+
+static void do_barrier_enter(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status =
+      zkr_double_barrier_enter_cancellable(named(c)->double_barrier, timeout(c, 2), c->token, &error);
+  answer(c, status, error);
+}
+
+static void do_barrier_leave(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status =
+      zkr_double_barrier_leave_cancellable(named(c)->double_barrier, timeout(c, 2), c->token, &error);
+  answer(c, status, error);
+}
+
+static void do_barrier_withdraw(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_double_barrier_withdraw(named(c)->double_barrier, &error);
+  answer(c, status, error);
+}
+
+static void do_group(command *c) {
+  zkr_error *error = NULL;
+  zkr_group *handle = NULL;
+  zkr_group_options options = group_options_of(c);
+  zkr_status status = zkr_group_new(c->client->handle, text(c, 2), &options, &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.group = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_join(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_group_join(named(c)->group, text(c, 2), text(c, 3), strlen(text(c, 3)), &error);
+  answer(c, status, error);
+}
+
+static void do_leave(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_group_leave(named(c)->group, &error);
+  answer(c, status, error);
+}
+
+static void do_update(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_group_update(named(c)->group, text(c, 2), strlen(text(c, 2)), &error);
+  answer(c, status, error);
+}
+
+static void do_members(command *c) {
+  zkr_error *error = NULL;
+  zkr_entries *said = NULL;
+  zkr_status status = zkr_group_members(named(c)->group, &said, &error);
+  answer_entries(c, status, said, error);
+}
+
+static void do_names(command *c) {
+  zkr_error *error = NULL;
+  zkr_names *handle = NULL;
+  zkr_status status = zkr_names_new(c->client->handle, text(c, 2), &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.names = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_bind(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_names_bind(named(c)->names, text(c, 2), text(c, 3), strlen(text(c, 3)),
+                                     has_word(c, "ephemeral"), &error);
+  answer(c, status, error);
+}
+
+static void do_lookup(command *c) {
+  zkr_error *error = NULL;
+  zkr_buffer *said = NULL;
+  zkr_status status = zkr_names_lookup(named(c)->names, text(c, 2), &said, &error);
+  answer_data(c, status, said, error);
+}
+
+static void do_unbind(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_names_unbind(named(c)->names, text(c, 2), &error);
+  answer(c, status, error);
+}
+
+static void do_list(command *c) {
+  zkr_error *error = NULL;
+  zkr_strings *said = NULL;
+  zkr_status status = zkr_names_list(named(c)->names, &said, &error);
+  answer_names(c, status, said, error);
+}
+
+const verb described_verbs[] = {
+    {"barrier", do_barrier, false},
+    {"barrier-create", do_barrier_create, true},
+    {"barrier-remove", do_barrier_remove, true},
+    {"barrier-up", do_barrier_up, true},
+    {"barrier-wait", do_barrier_wait, true},
+    {"config", do_config, false},
+    {"config-get", do_config_get, true},
+    {"config-set", do_config_set, true},
+    {"config-create", do_config_create, true},
+    {"counter", do_counter, false},
+    {"value", do_value, true},
+    {"add", do_add, true},
+    {"compare-and-set", do_compare_and_set, true},
+    {"double-barrier", do_double_barrier, false},
+    {"barrier-entered", do_barrier_entered, false},
+    {"barrier-enter", do_barrier_enter, true},
+    {"barrier-leave", do_barrier_leave, true},
+    {"barrier-withdraw", do_barrier_withdraw, false},
+    {"group", do_group, false},
+    {"join", do_join, true},
+    {"leave", do_leave, true},
+    {"update", do_update, true},
+    {"members", do_members, true},
+    {"names", do_names, false},
+    {"bind", do_bind, true},
+    {"lookup", do_lookup, true},
+    {"unbind", do_unbind, true},
+    {"list", do_list, true},
+    {NULL, NULL, false},
+};
