@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import textwrap
@@ -227,8 +228,14 @@ def rust_docs(text: str) -> str:
     return "\n".join(f"/// {line}".rstrip() for line in paragraphs(text, 116))
 
 
+# The formatters that `make setup` installs come first.
+TOOLS = os.environ | {"PATH": f"{ROOT}/.venv/bin:{os.environ['PATH']}"}
+
+
 def piped(text: str, *command: str) -> str:
-    return subprocess.run(command, cwd=ROOT, input=text, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return subprocess.run(
+        command, cwd=ROOT, env=TOOLS, input=text, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
 
 
 def with_parts(path: Path, text: str, parts: dict[str, str], comment: str = "//") -> str:

@@ -235,6 +235,12 @@ zkr_error *error = NULL;
 """
 
 
+def c_recipes(all_: list[Word], head: str) -> str:
+    """The handles that `lock` of driver.h has for them."""
+    each = " ".join(f"X({word.of})" for word in recipes(all_))
+    return f"/* SPDX-License-Identifier: Apache-2.0\n *\n * {head}\n */\n\n#define GENERATED_RECIPES(X) {each}\n"
+
+
 def c(all_: list[Word], head: str) -> str:
     rows = "".join(
         f'{{"{word.word}", do_{word.word.replace("-", "_")}, {str(word.waits).lower()}}},\n' for word in all_

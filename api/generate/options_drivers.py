@@ -180,6 +180,7 @@ def files(every: list[Options], words: list[Word]) -> dict[Path, str]:
         DRIVERS / "rust/generated.rs": rust(every, words),
         DRIVERS / "c/generated.h": c(every),
         DRIVERS / "c/generated.c": drivers.c(words, HEAD),
+        DRIVERS / "c/generated_recipes.h": drivers.c_recipes(words, HEAD),
         DRIVERS / "python/generated.py": python(every, words),
         DRIVERS / "node/generated.mjs": node(every, words),
     }

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <zkrecipes.h>
 
+#include "generated_recipes.h"
+
 enum { MAX_WORDS = 64, MAX_NAME = 128 };
 
 typedef struct client client;
@@ -19,17 +21,12 @@ typedef struct command command;
 typedef struct term term;
 
 /* The recipes whose handle is a field of that name, and is freed as such. */
-#define RECIPES(X)  \
-  X(multi_lock)     \
-  X(semaphore)      \
-  X(election)       \
-  X(leadership)     \
-  X(counter)        \
-  X(barrier)        \
-  X(double_barrier) \
-  X(config)         \
-  X(names)          \
-  X(group)
+#define RECIPES(X) \
+  X(multi_lock)    \
+  X(semaphore)     \
+  X(election)      \
+  X(leadership)    \
+  GENERATED_RECIPES(X)
 
 /* Whatever a name stands for: exactly one of the handles is set, but for an election's latest leadership. */
 struct lock {
