@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -259,7 +260,8 @@ BEHIND_RECIPES = "\n# everywhere or nowhere "
 
 
 def with_rows(text: str, rows: list[str]) -> str:
-    """The table with rows for new names. Those of whole new types, with their factories, go where the recipes are."""
+    """The table with rows for new names. Those of whole new types, with their factories, go where the recipes are, those of
+    a member behind the last of its type."""
     new = {row.split()[0] for row in rows}
     types = {name.lower() for name in new if "." not in name}
 
@@ -272,6 +274,12 @@ def with_rows(text: str, rows: list[str]) -> str:
     if whole:
         before, heading, after = text.partition(BEHIND_RECIPES)
         text = "\n".join([before.rstrip("\n"), *whole, "", f"{heading[1:]}{after}"])
+    for row in list(others):
+        owner = row.split()[0].partition(".")[0]
+        of_the_type = list(re.finditer(rf"^{re.escape(owner)}(?:\.\S+)? .*\n", text, re.MULTILINE))
+        if of_the_type and "." in row.split()[0]:
+            text = f"{text[: of_the_type[-1].end()]}{row}\n{text[of_the_type[-1].end() :]}"
+            others.remove(row)
     if others:
         heading = "# Put these where they belong, and a reason instead of each -?"
         text = "\n".join([text.rstrip("\n"), "", heading, *others, ""])
@@ -285,7 +293,13 @@ def main() -> int:
     options = parser.parse_args()
     text = TABLE.read_text()
     table = Table().read(text)
-    found = {language: LANGUAGES[language]() for language in options.lang or COLUMNS}
+    found = {}
+    for language in options.lang or COLUMNS:
+        try:
+            found[language] = LANGUAGES[language]()
+        except (ImportError, OSError, subprocess.CalledProcessError) as error:
+            print(f"surface: {language} cannot be asked for its names: {error}; `make build` builds all languages")
+            return 2
     problems, undeclared = compare(table, found)
     for sentence in (problems := problems + contradictions):
         print(f"surface: {sentence}")

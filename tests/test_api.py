@@ -61,6 +61,28 @@ def test_what_python_cannot_take_over_is_named(tmp_path: Path, right: str, wrong
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
+        ("doc =", 'word = "add"\ndoc =', "two verbs have the word add"),
+        ('i64"\n', 'texts"\nword = "reset"\n', "reset has a word, and the drivers cannot read or say texts"),
+        ('doc = "Begins anew."\n', 'cpp = "Begins anew."\n', "reset has no doc"),
+        ("doc =", "doc =", "reset has no cpp"),
+    ],
+)
+def test_a_verb_that_lacks_something_is_named(tmp_path: Path, right: str, wrong: str, said: str) -> None:
+    shutil.copytree(ROOT / "api", tmp_path / "api")
+    with (tmp_path / "api/counter.toml").open("a") as described:
+        described.write(VERB.replace(right, wrong))
+    program = (
+        "import description, drivers; counter = description.describe('counter'); drivers.words({'counter': counter}); "
+        "description.check(counter)"
+    )
+    place = {**os.environ, "PYTHONPATH": str(tmp_path / "api/generate")}
+    done = subprocess.run([sys.executable, "-c", program], env=place, capture_output=True, text=True)
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
         ("default = 1_000\n", "defaults = 1_000\n", "max_in_flight: defaults is no key of an option"),
         ('"number"', '"figure"', "max_in_flight: figure is no type of an option, and no enum"),
         ('"max_in_flight", ', "", "max_in_flight: say where it stands in C: at the end of c_later of [options]"),
@@ -113,11 +135,12 @@ def test_the_types_of_python_and_node_have_the_words(listed: list[str]) -> None:
 ADDED = {
     "verb": (
         "api/counter.toml",
-        '\n[verbs.reset]\ntakes = "to: i64"\ndoc = "Begins anew."\ncpp = "Begins anew."\n',
+        '\n[verbs.reset]\nword = "reset"\ntakes = "to: i64"\ndoc = "Begins anew."\ncpp = "Begins anew."\n',
         "core/src/blocking/generated/counter.rs ffi/src/generated/counter.rs include/zkrecipes.hpp "
         "include/zkrecipes_coro.hpp bindings/python/src/generated/counter.rs python/zkrecipes/_native.pyi "
         "python/zkrecipes/_recipes.py bindings/node/src/generated/counter.rs node/lib/counter.cjs "
-        "node/lib/counter.d.cts node/test/generated/verbs.mjs",
+        "node/lib/counter.d.cts node/test/generated/verbs.mjs "
+        "tests/drivers/rust/generated.rs tests/drivers/c/generated.c tests/drivers/python/generated.py tests/drivers/node/generated.mjs tests/drivers/README.md",
     ),
     "option": (
         "api/queue.toml",

@@ -23,7 +23,7 @@ from blocking import blocking
 from c import functions
 from coro import coroutines
 from cpp import formatted, header
-from description import ROOT, Description, describe, descriptions, with_parts
+from description import ROOT, Description, check, describe, descriptions, with_parts
 from drivers import words
 from enums import enums, in_core, in_cpp, parts_of
 from errors import IN_CPP, PARTS, kinds, parts
@@ -73,6 +73,8 @@ def main() -> int:
     for folder, (generated, header_of_cpp, template) in PLACES.items():
         every = {name: describe(name) for name in descriptions(folder)}
         whole = {name: of for name, of in every.items() if Path(name).name not in SHARED}
+        for of in whole.values():
+            check(of)
         files |= {generated / f"{Path(name).name}.rs": functions(of) for name, of in whole.items()}
         files[header_of_cpp] = header(header_of_cpp, whole, template, {} if folder else more_of_cpp(every))
         if not folder:

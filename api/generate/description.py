@@ -131,7 +131,7 @@ KEYS = {"like", "without", "words", "heading", "is", "option"}
 RUST_KEYS = {"name", "derefs", "must_use", "cancelled", "example"}
 NODE_KEYS = {"name", "is", "extends", "asks", "core", "of"}
 # The faces that are generated one for one, so that a verb can be by hand in one of them.
-FACES = {"blocking", "node", "addon", "python", "asyncio"}
+FACES = {"cpp", "blocking", "node", "addon", "python", "asyncio"}
 PYTHON_KEYS = {"doc", "asyncio", "cancel", "shows", "bases", "stub", "blocking_stub", "by_hand"}
 VERB_KINDS = {"waits", "now", "question", "subscription", "stream", "new", "free"}
 
@@ -181,6 +181,17 @@ def inherited(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     for left_out in given.get("without", []):
         del shared[left_out]
     return shared, words | {word: text.strip() for word, text in given.get("words", {}).items()}
+
+
+def check(of: Description) -> None:
+    """That each verb says what it is: in C, from which the others take what they lack, and in C++."""
+    problems = [f"{verb.name} has no doc, the sentences for readers of C" for verb in of.verbs if not verb.doc] + [
+        f'{verb.name} has no cpp, the sentence for readers of C++; without a member there, say by_hand = ["cpp"]'
+        for verb in of.verbs
+        if verb.cpp is None and "cpp" not in verb.by_hand and verb.kind != "free"
+    ]
+    if problems:
+        raise SystemExit("\n".join(f"api/{of.name}.toml: {problem}" for problem in problems))
 
 
 def describe(name: str) -> Description:

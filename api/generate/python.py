@@ -159,7 +159,9 @@ def said(of: Description, verb: Verb) -> str:
     ends = {"": "e", "s": "es", "ing": "ing"}
     text = re.sub(r"\b([Tt])hrow(s|ing|)\b", lambda at: f"{'R' if at[1] == 'T' else 'r'}ais{ends[at[2]]}", text)
     if not text or "zkr_" in text.lower():
-        raise SystemExit(f"api/{of.name}.toml: {verb.name}: nothing is said of it in Python")
+        raise SystemExit(
+            f"api/{of.name}.toml: {verb.name}: nothing is said of it in Python; say it in python, or in cpp"
+        )
     return text
 
 
