@@ -2180,6 +2180,17 @@ zkr_status zkr_counter_add_async(zkr_counter *counter,
                                  zkr_number_callback callback,
                                  void *user_data);
 
+/** Sets the value, whatever it was. ZKR_INVALID if that is beyond the range of the layout; nothing is changed then. */
+zkr_status zkr_counter_set(zkr_counter *counter,
+                           int64_t value,
+                           zkr_error **error);
+
+/** zkr_counter_set in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_counter_set_async(zkr_counter *counter,
+                                 int64_t value,
+                                 zkr_done_callback callback,
+                                 void *user_data);
+
 /** Sets the value to new_value if it is old_value, in one step; *was_set says whether it was. */
 zkr_status zkr_counter_compare_and_set(zkr_counter *counter,
                                        int64_t old_value,

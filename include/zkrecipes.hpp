@@ -2794,6 +2794,12 @@ class Counter {
     return value;
   }
 
+  /** Sets the value, whatever it was. Throws Invalid where that is out of range. */
+  void set(std::int64_t value) {
+    detail::Outcome outcome;
+    outcome.check(zkr_counter_set(handle(), value, outcome.place()));
+  }
+
   /** Sets the value to new_value if it is old_value, in one step, and returns whether it was. */
   bool compare_and_set(std::int64_t old_value, std::int64_t new_value) {
     detail::Outcome outcome;

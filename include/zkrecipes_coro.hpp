@@ -341,6 +341,14 @@ inline Awaited<std::int64_t> add(const Counter &it, std::int64_t n) {
       });
 }
 
+inline Awaited<void> set(const Counter &it, std::int64_t value) {
+  return detail::launch<void>(
+      {}, []() {},
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_counter_set_async(it.handle(), value, callback, user);
+      });
+}
+
 inline Awaited<bool> compare_and_set(const Counter &it, std::int64_t old_value, std::int64_t new_value) {
   return detail::launch<bool, bool>(
       {}, [](bool was_set) -> bool { return was_set; },

@@ -260,8 +260,8 @@ BEHIND_RECIPES = "\n# everywhere or nowhere "
 
 
 def with_rows(text: str, rows: list[str]) -> str:
-    """The table with rows for new names. Those of whole new types, with their factories, go where the recipes are, those of
-    a member behind the last of its type."""
+    """The table with rows for new names. Those of whole new types, with their factories, go where the recipes are, that
+    of a member behind the last of its type."""
     new = {row.split()[0] for row in rows}
     types = {name.lower() for name in new if "." not in name}
 

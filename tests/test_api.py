@@ -140,7 +140,8 @@ ADDED = {
         "include/zkrecipes_coro.hpp bindings/python/src/generated/counter.rs python/zkrecipes/_native.pyi "
         "python/zkrecipes/_recipes.py bindings/node/src/generated/counter.rs node/lib/counter.cjs "
         "node/lib/counter.d.cts node/test/generated/verbs.mjs "
-        "tests/drivers/rust/generated.rs tests/drivers/c/generated.c tests/drivers/python/generated.py tests/drivers/node/generated.mjs tests/drivers/README.md",
+        "tests/drivers/rust/generated.rs tests/drivers/c/generated.c tests/drivers/python/generated.py "
+        "tests/drivers/node/generated.mjs tests/drivers/README.md",
     ),
     "option": (
         "api/queue.toml",

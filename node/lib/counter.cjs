@@ -16,6 +16,10 @@ class Counter extends Remote {
     return ask(this, 'add', options, check.long('n', n))
   }
 
+  async set(value, options) {
+    await ask(this, 'set', options, check.long('value', value))
+  }
+
   async compareAndSet(old, value, options) {
     return ask(this, 'compareAndSet', options, check.long('old', old), check.long('value', value))
   }

@@ -30,6 +30,8 @@ export class Counter {
   get(options?: SignalOptions): Promise<bigint>
   /** Adds n, which may be negative, and resolves with the new value. Rejects with `INVALID` where that is out of range. */
   add(n: bigint | number, options?: SignalOptions): Promise<bigint>
+  /** Sets the value, whatever it was. Rejects with `INVALID` where that is out of range. */
+  set(value: bigint | number, options?: SignalOptions): Promise<void>
   /** Sets it to `value` if it is `old`, in one step, and resolves with whether it was. */
   compareAndSet(old: bigint | number, value: bigint | number, options?: SignalOptions): Promise<boolean>
 }

@@ -931,6 +931,11 @@ class CounterBase:
         "shared", is Invalid, and nothing is added. ConnectionLost says that it cannot be known whether it was.
         """
 
+    def set(self, value: int) -> None:
+        """Sets the value, whatever it was. What is beyond 64 bits, or 32 in the layout "shared", is Invalid, and
+        nothing is changed. ConnectionLost says that it cannot be known whether it was set.
+        """
+
     def compare_and_set(self, old: int, new: int) -> bool:
         """Sets the value to `new` if it is `old`; says whether it was."""
 

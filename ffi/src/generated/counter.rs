@@ -7,7 +7,7 @@ use zkrecipes::Result;
 
 use crate::client::{ClientHandle, zkr_client};
 use crate::error::zkr_error;
-use crate::events::{zkr_answer_callback, zkr_number_callback};
+use crate::events::{zkr_answer_callback, zkr_done_callback, zkr_number_callback};
 use crate::handle::Object;
 use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
@@ -200,6 +200,39 @@ pub extern "C" fn zkr_counter_add_async(
     verbs::start(counter, null(), callback, user_data, |it: &CounterHandle| {
         let core = it.core.clone();
         Ok(async move { core.add(n).await })
+    })
+}
+
+/// Sets the value, whatever it was. ZKR_INVALID if that is beyond the range of the layout; nothing is changed then.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_counter_set(
+    counter: *mut zkr_counter,
+    value: i64,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        counter,
+        null(),
+        error,
+        || Ok(()),
+        |it: &CounterHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.set(value).await })
+        },
+    )
+}
+
+/// zkr_counter_set in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_counter_set_async(
+    counter: *mut zkr_counter,
+    value: i64,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(counter, null(), callback, user_data, |it: &CounterHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.set(value).await })
     })
 }
 

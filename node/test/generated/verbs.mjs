@@ -23,6 +23,7 @@ export const VERBS = [
   { type: 'Client', verb: 'counter', takes: { path: 'text' }, options: ['layout'], makes: 'Counter' },
   { type: 'Counter', verb: 'get', takes: {}, options: ['signal'] },
   { type: 'Counter', verb: 'add', takes: { n: 'i64' }, options: ['signal'] },
+  { type: 'Counter', verb: 'set', takes: { value: 'i64' }, options: ['signal'] },
   { type: 'Counter', verb: 'compareAndSet', takes: { old: 'i64', value: 'i64' }, options: ['signal'] },
   { type: 'Client', verb: 'delayQueue', takes: { path: 'text' }, options: [], makes: 'DelayQueue' },
   { type: 'Client', verb: 'election', takes: { path: 'text', data: 'bytes?' }, options: ['layout'], makes: 'Election' },

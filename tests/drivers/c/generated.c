@@ -95,6 +95,12 @@ static void do_add(command *c) {
   answer_number(c, status, said, error);
 }
 
+static void do_set_value(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_counter_set(named(c)->counter, integer(c, 2), &error);
+  answer(c, status, error);
+}
+
 static void do_compare_and_set(command *c) {
   zkr_error *error = NULL;
   bool said = false;
@@ -218,6 +224,7 @@ const verb described_verbs[] = {
     {"counter", do_counter, false},
     {"value", do_value, true},
     {"add", do_add, true},
+    {"set-value", do_set_value, true},
     {"compare-and-set", do_compare_and_set, true},
     {"double-barrier", do_double_barrier, false},
     {"barrier-entered", do_barrier_entered, false},

@@ -32,6 +32,7 @@ export const WORDS = {
   'counter': { of: 'counter', name: 'counter', kind: 'new', takes: [['path', 'text'], ['options', 'options']] },
   'value': { of: 'counter', name: 'get', kind: 'waits', takes: [], says: 'i64' },
   'add': { of: 'counter', name: 'add', kind: 'waits', takes: [['n', 'i64']], says: 'i64' },
+  'set-value': { of: 'counter', name: 'set', kind: 'waits', takes: [['value', 'i64']] },
   'compare-and-set': { of: 'counter', name: 'compareAndSet', kind: 'waits', takes: [['old_value', 'i64'], ['new_value', 'i64']], says: 'bool' },
   'double-barrier': { of: 'doubleBarrier', name: 'doubleBarrier', kind: 'new', takes: [['path', 'text'], ['parties', 'count'], ['name', 'text?']] },
   'barrier-entered': { of: 'doubleBarrier', name: 'hasEntered', kind: 'question', takes: [], says: 'bool' },

@@ -77,6 +77,7 @@ WORDS = {
     "counter": Word("counter", "counter", "new", ["text", "options"], ""),
     "value": Word("counter", "get", "waits", [], "i64"),
     "add": Word("counter", "add", "waits", ["i64"], "i64"),
+    "set-value": Word("counter", "set", "waits", ["i64"], ""),
     "compare-and-set": Word("counter", "compare_and_set", "waits", ["i64", "i64"], "bool"),
     "double-barrier": Word("double_barrier", "double_barrier", "new", ["text", "count", "text?"], ""),
     "barrier-entered": Word("double_barrier", "has_entered", "question", [], "bool"),

@@ -57,6 +57,7 @@ impl Recipes {
             ),
             "value" => self.counter.of(&key)?.get().await?.said(),
             "add" => self.counter.of(&key)?.add(number("number", text(arguments, 1)?)?).await?.said(),
+            "set-value" => self.counter.of(&key)?.set(number("number", text(arguments, 1)?)?).await?.said(),
             "compare-and-set" => self
                 .counter
                 .of(&key)?
@@ -124,6 +125,7 @@ const WORDS: &[&str] = &[
     "counter",
     "value",
     "add",
+    "set-value",
     "compare-and-set",
     "double-barrier",
     "barrier-entered",

@@ -35,6 +35,11 @@ impl Counter {
     }
 
     #[napi(catch_unwind)]
+    pub fn set(&self, value: BigInt) -> f64 {
+        self.0.ask(|it| async move { it.set(long(&value)).await }, same)
+    }
+
+    #[napi(catch_unwind)]
     pub fn compare_and_set(&self, old: BigInt, value: BigInt) -> f64 {
         self.0.ask(|it| async move { it.compare_and_set(long(&old), long(&value)).await }, same)
     }

@@ -34,6 +34,14 @@ impl CounterBase {
         Self::origin(slf).run(slf.py(), || async move { core.add(n).await })
     }
 
+    /// Sets the value, whatever it was. What is beyond 64 bits, or 32 in the layout "shared", is Invalid, and
+    /// nothing is changed. ConnectionLost says that it cannot be known whether it was set.
+    fn set(slf: &Bound<'_, Self>, value: Arg) -> Answered {
+        let value = convert::long("value", value)?;
+        let core = zkrecipes::Counter::clone(&slf.get().core);
+        Self::origin(slf).run(slf.py(), || async move { core.set(value).await })
+    }
+
     /// Sets the value to `new` if it is `old`; says whether it was.
     fn compare_and_set(slf: &Bound<'_, Self>, old: Arg, new: Arg) -> Answered {
         let old = convert::long("old", old)?;

@@ -49,6 +49,12 @@ impl Counter {
         wait(async move { core.add(n).await }, None, None)
     }
 
+    /// See [`crate::Counter::set`].
+    pub fn set(&self, value: i64) -> Result<()> {
+        let core = self.core.clone();
+        wait(async move { core.set(value).await }, None, None)
+    }
+
     /// See [`crate::Counter::compare_and_set`].
     pub fn compare_and_set(&self, old: i64, new: i64) -> Result<bool> {
         let core = self.core.clone();

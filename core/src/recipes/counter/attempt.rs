@@ -36,6 +36,7 @@ use crate::session::wire::WireError;
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Add(i64),
+    Set(i64),
     Swap { old: i64, new: i64 },
 }
 
@@ -63,6 +64,10 @@ pub(super) fn apply_changes(
             }
             None => ChangeOutcome::OutOfRange,
         },
+        Change::Set(new) => {
+            value = new;
+            ChangeOutcome::Value(new)
+        }
         Change::Swap { old, new } if value == old => {
             value = new;
             ChangeOutcome::Swapped
@@ -368,6 +373,8 @@ mod tests {
     #[test]
     fn changes_are_made_one_after_the_other() {
         let changes = [
+            Change::Set(7),
+            Change::Set(0),
             Change::Add(2),
             Change::Swap { old: 2, new: 10 },
             Change::Swap { old: 2, new: 20 },
@@ -377,6 +384,8 @@ mod tests {
         let (value, outcomes) = apply_changes(0, &changes, &(i64::MIN..=i64::MAX));
         assert_eq!(value, -1);
         let expected = [
+            ChangeOutcome::Value(7),
+            ChangeOutcome::Value(0),
             ChangeOutcome::Value(2),
             ChangeOutcome::Swapped,
             ChangeOutcome::Different,

@@ -22,6 +22,7 @@
 //!    nobody is told. It leaves its mark. Others who count there later delete that, once nobody can need it any more, see
 //!    `session::once`. A turn ends with the session of who had it, and others count without one after a second.
 //!
+//! What may be asked for is a [`Change`]: what it makes of the value is all that one kind has of its own.
 //! [`value`] is the node: how the value is its data, and how versions that run over are kept from guarding nothing.
 
 mod attempt;
@@ -98,6 +99,15 @@ impl Counter {
         }
     }
 
+    /// Sets the value, whatever it was. Beyond the range of the layout: Invalid, and nothing is changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws the change unless it is on its way already.
+    pub async fn set(&self, value: i64) -> Result<()> {
+        self.check_range("value", value)?;
+        self.change(Change::Set(value)).await.map(drop)
+    }
+
     /// Sets the value to `new` if it is `old`, and answers whether it was.
     ///
     /// # Cancel safety
@@ -113,15 +123,20 @@ impl Counter {
     /// # Ok(()) });
     /// ```
     pub async fn compare_and_set(&self, old: i64, new: i64) -> Result<bool> {
-        if !self.changes.node.encoding.range().contains(&new) {
-            return Err(self.out_of_range("new", new));
-        }
+        self.check_range("new", new)?;
         Ok(self.change(Change::Swap { old, new }).await? == ChangeOutcome::Swapped)
     }
 
     async fn change(&self, change: Change) -> Result<ChangeOutcome> {
         let session = self.client.session()?;
         self.changes.change(session, change).await.map_err(|error| error.with_path(self.path()))
+    }
+
+    fn check_range(&self, argument: &str, value: i64) -> Result<()> {
+        match self.changes.node.encoding.range().contains(&value) {
+            true => Ok(()),
+            false => Err(self.out_of_range(argument, value)),
+        }
     }
 
     fn out_of_range(&self, argument: &str, n: i64) -> Error {
