@@ -29,8 +29,9 @@ class Web:
         return self.threads.submit(self.ask, user)
 
 
-def serves_one_user_after_the_other(world: World, web: Web, server: Program) -> None:
-    """Its orders, also when it is told to end in the middle of one, and when the lock is lost there."""
+def serves_one_user_after_the_other(world: World, web: Web, server: Program, *, is_interrupted: bool = False) -> None:
+    """Its orders, also when it is told to end in the middle of one, and when the lock is lost there: then
+    work in a thread goes on, and a coroutine is interrupted."""
     # In turn.
     gate = world.gate
     gate.open()
@@ -57,6 +58,8 @@ def serves_one_user_after_the_other(world: World, web: Web, server: Program) -> 
     lost = web.asking("ann")
     gate.begun(before + 1)
     world.lose("/users/ann")
+    if is_interrupted:
+        eventually(lambda: gate.count("cancelled") == 1, "the work is interrupted")
     gate.open()
     assert lost.result() == 500
 
