@@ -26,12 +26,17 @@ VERBS = MAKES | WORDS.keys() | {"leader", "candidates", "run"}
 class Driver:
     """What the drivers do differently."""
 
+    face: Any
+    """The module of the types: zkrecipes or zkrecipes.aio."""
+    connect: Callable[[str, dict[str, Any]], Any]
     follow: Callable[[Follower], None]
     """Reads a feed beside the commands."""
     run: Callable[[Key, Any], Any]
     """Leads term after term."""
     end_term: Callable[[Key, bool], None]
     """Lets the work of a term return, or fail."""
+    end_blocked_term: Callable[[Key], None]
+    """Ends the work of a term whose leadership is given up, where nothing else does."""
 
 
 class Follower:
