@@ -76,7 +76,7 @@ pub use recipes::two_phase_commit::{
     CommitMode, CommitStatus, CommitTransaction, CoordinatorState, Outcome, Proposal, SiteStatus,
     TwoPhaseCommit,
 };
-pub use recipes::waiting::WaitProgress;
+pub use recipes::wait_progress::WaitProgress;
 pub use session::State;
 pub use session::delivery::Subscription;
 pub use session::wire::{CreateMode, Stat};

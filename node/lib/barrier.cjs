@@ -3,7 +3,7 @@
 const check = require('./check.cjs')
 const { Listeners } = require('./listeners.cjs')
 const { Remote, ask, attend, call, callsOf, nativeOf, properties, wait } = require('./remote.cjs')
-const { waitOptions } = require('./waits.cjs')
+const { waitOptions } = require('./abort_signals.cjs')
 
 // --- generated from api: class Barrier
 class Barrier extends Remote {

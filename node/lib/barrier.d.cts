@@ -1,5 +1,5 @@
 import { WaitProgress } from './handle.cjs'
-import { SignalOptions, WaitOptions } from './waits.cjs'
+import { SignalOptions, WaitOptions } from './abort_signals.cjs'
 
 // --- generated from api: types of Barrier
 /**

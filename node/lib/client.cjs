@@ -13,7 +13,7 @@ const { Nodes } = require('./nodes.cjs')
 const { clientOptions, lockOptions } = require('./options.cjs')
 const { Remote, ask, call, callsOf, make, nativeOf, own, properties, wait } = require('./remote.cjs')
 const { inspect, shown } = require('./shown.cjs')
-const { Waits } = require('./waits.cjs')
+const { Waits } = require('./abort_signals.cjs')
 // --- generated from api: recipes of the client
 const { Barrier } = require('./barrier.cjs')
 const { Config } = require('./config.cjs')

@@ -6,7 +6,7 @@ import { CommitMode, TwoPhaseCommit, TwoPhaseCommitOptions } from './commit.cjs'
 import { Lock, LockOptions, MultiLock, ReadWriteLock } from './lock.cjs'
 import { Metrics } from './metrics.cjs'
 import { Nodes } from './nodes.cjs'
-import { Data, SignalOptions, WaitOptions } from './waits.cjs'
+import { Data, SignalOptions, WaitOptions } from './abort_signals.cjs'
 // --- generated from api: types of recipes
 import { Barrier } from './barrier.cjs'
 import { Config } from './config.cjs'

@@ -4,7 +4,7 @@ const check = require('./check.cjs')
 const { made } = require('./dispose.cjs')
 const { invalid, kindOf } = require('./errors.cjs')
 const { Remote, ask, attend, callsOf, leave, nativeOf, properties, wait } = require('./remote.cjs')
-const { waitOptions } = require('./waits.cjs')
+const { waitOptions } = require('./abort_signals.cjs')
 
 /** All sites do something, or none does. */
 class TwoPhaseCommit extends Remote {

@@ -1,4 +1,4 @@
-import { Data, SignalOptions, WaitOptions } from './waits.cjs'
+import { Data, SignalOptions, WaitOptions } from './abort_signals.cjs'
 
 /** Who decides a transaction before its deadline: the coordinator, or the site whose vote is the last. */
 export type CommitMode = 'coordinator' | 'peer'

@@ -1,6 +1,6 @@
 import { Feed } from './feed.cjs'
 import { VersionOptions } from './nodes.cjs'
-import { Data, SignalOptions } from './waits.cjs'
+import { Data, SignalOptions } from './abort_signals.cjs'
 
 /** A value, and how often it has been changed. */
 export interface Versioned {

@@ -8,7 +8,7 @@ const { asIs, feed } = require('./feed.cjs')
 const { Handle, acquire, attempt, contendersOf, keep, pathOf } = require('./handle.cjs')
 const { Held, leave, releaseOptions } = require('./held.cjs')
 const { Remote, ask, attend, call, callsOf, cancel, make, nativeOf } = require('./remote.cjs')
-const { listen, stopListening, waitOptions } = require('./waits.cjs')
+const { listen, stopListening, waitOptions } = require('./abort_signals.cjs')
 
 // By which term a call is made that comes from the work of a run: who resigns there knows that the term is over, and may have
 // something to finish.

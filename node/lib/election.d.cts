@@ -1,7 +1,7 @@
 import { Feed } from './feed.cjs'
 import { Contender, Handle } from './handle.cjs'
 import { Held, ReleaseOptions } from './held.cjs'
-import { Data, SignalOptions, WaitOptions } from './waits.cjs'
+import { Data, SignalOptions, WaitOptions } from './abort_signals.cjs'
 
 // --- generated from api: options of Election
 export interface ElectionOptions {

@@ -1,5 +1,5 @@
 import { Feed } from './feed.cjs'
-import { Data, SignalOptions } from './waits.cjs'
+import { Data, SignalOptions } from './abort_signals.cjs'
 
 // --- generated from api: options of Group
 export interface GroupOptions {

@@ -6,7 +6,7 @@ const { notHeld } = require('./errors.cjs')
 const { Held, isReleased, joins, leave, releaseOptions } = require('./held.cjs')
 const { Listeners, contenderOf } = require('./listeners.cjs')
 const { Remote, ask, attend, call, callsOf, cancel, make } = require('./remote.cjs')
-const { waitOptions } = require('./waits.cjs')
+const { waitOptions } = require('./abort_signals.cjs')
 
 let currentOf, handleOf, join, keep, standing
 

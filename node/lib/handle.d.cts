@@ -1,7 +1,7 @@
 import { ZkRecipesError } from './errors.cjs'
 import { Held, ReleaseOptions } from './held.cjs'
 import { Transaction } from './nodes.cjs'
-import { SignalOptions, WaitOptions } from './waits.cjs'
+import { SignalOptions, WaitOptions } from './abort_signals.cjs'
 
 export interface Contender {
   /**

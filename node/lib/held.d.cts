@@ -1,6 +1,6 @@
 import { ZkRecipesError } from './errors.cjs'
 import { Transaction } from './nodes.cjs'
-import { SignalOptions } from './waits.cjs'
+import { SignalOptions } from './abort_signals.cjs'
 
 export interface ReleaseOptions {
   /**

@@ -1,5 +1,6 @@
 // Generated from api/ by api/generate; do not edit.
 
+export * from './abort_signals.cjs'
 export * from './barrier.cjs'
 export * from './client.cjs'
 export * from './commit.cjs'
@@ -19,4 +20,3 @@ export * from './names.cjs'
 export * from './nodes.cjs'
 export * from './queue.cjs'
 export * from './semaphore.cjs'
-export * from './waits.cjs'

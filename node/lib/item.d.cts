@@ -1,6 +1,6 @@
 import { Held } from './held.cjs'
 import { Transaction } from './nodes.cjs'
-import { SignalOptions } from './waits.cjs'
+import { SignalOptions } from './abort_signals.cjs'
 
 export interface NackOptions {
   /**

@@ -1,6 +1,6 @@
 import { Guard } from './handle.cjs'
 import { Held } from './held.cjs'
-import { SignalOptions } from './waits.cjs'
+import { SignalOptions } from './abort_signals.cjs'
 
 // --- generated from api: options of Lock
 export interface LockOptions {

@@ -1,5 +1,5 @@
 import { Feed } from './feed.cjs'
-import { Data, SignalOptions } from './waits.cjs'
+import { Data, SignalOptions } from './abort_signals.cjs'
 
 export interface BindOptions extends SignalOptions {
   /** The binding lasts as long as this client, over all its sessions; otherwise until it is unbound. */

@@ -7,7 +7,7 @@ const { leave } = require('./held.cjs')
 const { itemOf, settle } = require('./item.cjs')
 const { Listeners } = require('./listeners.cjs')
 const { Remote, ask, attend, bring, call, callsOf, cancel, make } = require('./remote.cjs')
-const { listen, stopListening, waitOptions } = require('./waits.cjs')
+const { listen, stopListening, waitOptions } = require('./abort_signals.cjs')
 
 let claim, stopsOf
 

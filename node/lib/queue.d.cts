@@ -1,6 +1,6 @@
 import { WaitProgress } from './handle.cjs'
 import { Item } from './item.cjs'
-import { Data, SignalOptions, WaitOptions } from './waits.cjs'
+import { Data, SignalOptions, WaitOptions } from './abort_signals.cjs'
 
 // --- generated from api: options of Queue
 export interface QueueOptions {

@@ -9,7 +9,7 @@ const { now } = require('./calls.cjs')
 const { made } = require('./dispose.cjs')
 const { invalid } = require('./errors.cjs')
 const { inspect, shown } = require('./shown.cjs')
-const { Waits, waitOptions } = require('./waits.cjs')
+const { Waits, waitOptions } = require('./abort_signals.cjs')
 
 let callsOf, nativeOf, waitsOf
 

@@ -1,6 +1,6 @@
 import { Contender, Guard } from './handle.cjs'
 import { Held } from './held.cjs'
-import { SignalOptions, WaitOptions } from './waits.cjs'
+import { SignalOptions, WaitOptions } from './abort_signals.cjs'
 
 export interface PermitOptions extends WaitOptions {
   /** How many permits, all at once; 1 unless told. */

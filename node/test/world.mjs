@@ -9,7 +9,7 @@ import v8 from 'node:v8'
 import vm from 'node:vm'
 import { Client } from 'zkrecipes'
 import { EmbeddedServer } from 'zkrecipes/testing'
-import waits from '../lib/waits.cjs'
+import waits from '../lib/abort_signals.cjs'
 import './watchdog.mjs'
 
 v8.setFlagsFromString('--expose-gc')

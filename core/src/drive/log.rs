@@ -18,7 +18,7 @@ pub use crate::log::fields::Value;
 use crate::pool;
 pub use crate::printable::{escaped, steers};
 use crate::process::PerProcess;
-pub use crate::recipes::waiting::tell_waits_after;
+pub use crate::recipes::wait_progress::tell_waits_after;
 use crate::runtime;
 
 /// More records than this waiting for somebody who does not come to them are dropped, and their number is told.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::contenders::{self, Contender};
-use super::waiting::{AwaitedContenders, Listeners, WaitProgress, telling};
+use super::wait_progress::{AwaitedContenders, Listeners, WaitProgress, telling};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log;

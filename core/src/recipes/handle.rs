@@ -13,7 +13,7 @@ use tracing::Instrument;
 use super::contenders::{self, Contender, SeenContender};
 use super::gate::{Gate, Pass};
 use super::held::{Acquired, Held, Readers};
-use super::waiting::{Listeners, WaitProgress, Waiting};
+use super::wait_progress::{Listeners, WaitProgress, Waiting};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::mutex::lock;

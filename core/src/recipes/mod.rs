@@ -30,5 +30,5 @@ pub mod semaphore;
 pub(crate) mod sequencer;
 pub mod survey;
 pub mod two_phase_commit;
-pub(crate) mod waiting;
+pub(crate) mod wait_progress;
 pub(crate) mod waiting_line;

@@ -292,6 +292,6 @@ impl Lease {
 #[cfg(test)]
 mod model;
 #[cfg(test)]
-mod riding;
+mod pauses;
 #[cfg(test)]
 mod tests;

@@ -20,6 +20,7 @@ use crate::options::ClientOptions;
 use crate::process::Process;
 
 mod background;
+pub(crate) mod backoff;
 pub(crate) mod call;
 pub(crate) mod call_order;
 pub mod clock;
@@ -33,7 +34,6 @@ pub(crate) mod once;
 pub(crate) mod open_parents;
 pub(crate) mod opening;
 mod parents;
-pub(crate) mod pause;
 pub(crate) mod pending_callbacks;
 pub mod random;
 pub(crate) mod registration;

@@ -40,7 +40,7 @@ use self::entering::ENTERING;
 use self::layout::Round;
 use self::leaving::LEAVING;
 use self::place::{ENTER, Inside};
-use super::waiting::{AwaitedContenders, Listeners, WaitProgress, telling};
+use super::wait_progress::{AwaitedContenders, Listeners, WaitProgress, telling};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;

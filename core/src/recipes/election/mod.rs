@@ -34,9 +34,9 @@ use crate::feed::Feed;
 use crate::options::{ElectionLayout, ElectionOptions, Naming};
 use crate::path;
 use crate::session::Session;
+use crate::session::backoff::Backoff;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Later;
-use crate::session::pause::Pause;
 use crate::session::wire::{CreateMode, frame};
 use crate::turn::grant::Grant;
 use crate::turn::name::{self, Kind};
@@ -174,7 +174,7 @@ impl Election {
     pub(crate) fn terms(&self) -> Result<Terms> {
         let session = self.handle.client().session()?;
         let retry = &session.options().retry;
-        let pause = Pause::new(retry.base, retry.max);
+        let pause = Backoff::new(retry.base, retry.max);
         Ok(Terms {
             election: self.clone(),
             stops: self.stops.subscribe(),

@@ -12,8 +12,8 @@ use crate::feed::{Feed, Source};
 use crate::path;
 use crate::recipes::contenders;
 use crate::session::Session;
+use crate::session::backoff::Backoff;
 use crate::session::call::{Call, Failure};
-use crate::session::pause::Pause;
 use crate::session::server_session::catching_up::Beginning;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::watching::{ChildData, Children, Data, Watching};
@@ -173,7 +173,7 @@ struct Observing {
     beginning: Arc<Beginning>,
     /// What is to go ahead of the next list.
     behind: Behind,
-    pause: Pause,
+    pause: Backoff,
 }
 
 struct Candidate {
@@ -219,7 +219,7 @@ impl Observing {
             told: None,
             beginning,
             behind: Behind::Sync,
-            pause: Pause::new(retry.base, retry.max),
+            pause: Backoff::new(retry.base, retry.max),
             session,
         }
     }

@@ -11,7 +11,7 @@ use super::{Election, Leadership};
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::{Feed, Source};
 use crate::runtime;
-use crate::session::pause::Pause;
+use crate::session::backoff::Backoff;
 use crate::session::{Session, unless};
 use crate::turn::hold::{Hold, Tenure};
 
@@ -20,7 +20,7 @@ pub struct Terms {
     pub(super) election: Election,
     pub(super) session: Arc<Session>,
     pub(super) stops: watch::Receiver<u64>,
-    pub(super) pause: Pause,
+    pub(super) pause: Backoff,
     /// Whether to wait before the next campaign.
     pub(super) is_paused: bool,
     /// Whether it has led: what is refused from then on may be granted again.

@@ -25,7 +25,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::QueueOptions;
 use crate::path::{self, PACKET_LIMIT};
-use crate::recipes::waiting::{Listeners, WaitProgress, nobody, telling};
+use crate::recipes::wait_progress::{Listeners, WaitProgress, nobody, telling};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Later;

@@ -19,9 +19,9 @@ use super::{RegistrationState, Registrations, Wish};
 use crate::error::{Error, Result};
 use crate::mutex::lock;
 use crate::path;
+use crate::session::backoff::Backoff;
 use crate::session::call::refusal;
 use crate::session::clock::Later;
-use crate::session::pause::Pause;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, Event, Watch, WireError};
 use crate::session::{Session, unless};
@@ -106,9 +106,9 @@ impl Task {
         answer.map_err(|error| refusal(error, verb, &self.path))
     }
 
-    fn pause(&self) -> Pause {
+    fn pause(&self) -> Backoff {
         let retry = &self.session.options().retry;
-        Pause::new(retry.base, retry.max)
+        Backoff::new(retry.base, retry.max)
     }
 
     pub(super) async fn run(self: Arc<Self>) {
@@ -153,7 +153,7 @@ impl Task {
 struct Attempts<'a> {
     task: &'a Arc<Task>,
     server_session: &'a Arc<ServerSession>,
-    pause: Pause,
+    pause: Backoff,
     /// Our node is there, as far as its watch has told.
     stands: bool,
     /// One of ours may be there, because the answer to a create was lost.
