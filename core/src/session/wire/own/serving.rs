@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use super::Connection;
 #[cfg(target_os = "linux")]
 use super::driving::WATCHDOG;
-use super::socket::Socket;
+use super::socket::{SPACE, Socket};
 use super::state::ConnectionState;
 use super::stream::Ready;
 use super::trust::Trust;
@@ -58,7 +58,8 @@ pub(super) async fn serve(
     let mut asking: Option<Asking> = None;
     let mut learnt = None;
     let mut ready: Option<Ready> = None;
-    let mut is_ready = false;
+    // What there is to be read, if there is anything.
+    let mut is_ready: Option<Extent> = None;
     let mut watch_at: Option<Instant> = None;
     loop {
         let is_due = watch_at.is_some_and(|at| Instant::now() >= at);
@@ -117,7 +118,7 @@ pub(super) async fn serve(
                 }
             };
         }
-        if is_ready {
+        if is_ready.is_some() {
             // There is more, but others have to be served, too.
             tokio::task::yield_now().await;
             continue;
@@ -125,7 +126,9 @@ pub(super) async fn serve(
         let is_readable = ready.as_ref().map(|ready| ready.until(due.is_blocked));
         tokio::select! {
             biased;
-            Some(()) = OptionFuture::from(is_readable) => is_ready = true,
+            Some(to_its_end) = OptionFuture::from(is_readable) => {
+                is_ready = Some(if to_its_end { Extent::All } else { Extent::UntilShort });
+            }
             Some(made) = OptionFuture::from(connecting.as_mut()) => (connecting, connected) = (None, Some(made)),
             Some(told) = OptionFuture::from(asking.as_mut()) => (asking, learnt) = (None, Some(told)),
             () = connection.is_called() => {}
@@ -141,49 +144,76 @@ async fn nap(wake_at: Option<Moment>, watch_at: Option<Instant>) {
     tokio::time::sleep(left.min(watch)).await;
 }
 
+/// How far a stream is read.
+#[derive(Copy, Clone)]
+enum Extent {
+    /// Until nothing is there.
+    All,
+    /// Until less is there than is read at once.
+    UntilShort,
+}
+
 /// What has become of reading.
 #[derive(Copy, Clone)]
 pub(super) struct Was {
     pub(super) is_open: bool,
-    /// Something was there, so there may be more.
-    pub(super) something: bool,
+    /// Something was there.
+    something: bool,
+    /// As much as is read at once, so there is more as a rule.
+    is_full: bool,
+}
+
+impl Was {
+    /// What is still to be read.
+    fn left(self, extent: Extent) -> Option<Extent> {
+        let goes_on = match extent {
+            Extent::All => self.something,
+            Extent::UntilShort => self.is_full,
+        };
+        goes_on.then_some(extent)
+    }
 }
 
 impl ConnectionState<Socket> {
     /// Reads what is there, or about as much as is read at once.
     pub(super) fn read(&mut self, now: Moment) -> Was {
-        let nothing = Was { is_open: false, something: false };
+        let nothing = Was { is_open: false, something: false, is_full: false };
         let Some(socket) = &mut self.channel else { return nothing };
         let machine = &mut self.machine;
         let received = socket.receive(|bytes| machine.received(bytes, now));
         socket.counters.bytes_received.add(machine.bytes_answered());
         match received {
             Ok(Some(0)) => machine.hung_up(Trouble::closed("the server closed the connection"), now),
-            Ok(read) => return Was { is_open: machine.wants(socket.attempt), something: read.is_some() },
+            Ok(read) => {
+                let is_open = machine.wants(socket.attempt);
+                return Was { is_open, something: read.is_some(), is_full: read == Some(SPACE) };
+            }
             Err(error) => machine.hung_up(broken(&error, socket.trust.as_deref()), now),
         }
         nothing
     }
 
-    /// Reads unless a thread drives that comes to it. Whether there may be more.
-    fn read_or_leave_it(&mut self, is_ready: bool, is_due: bool, now: Moment) -> bool {
+    /// Reads unless a thread drives that comes to it. Answers what is left.
+    fn read_or_leave_it(&mut self, ready: Option<Extent>, is_due: bool, now: Moment) -> Option<Extent> {
+        // Due, one has driven a moment ago, and may have been stopped before it had handed back.
+        let due = is_due.then_some(Extent::All);
         if self.driver.is_none() {
-            // Due, one has driven a moment ago, and may have been stopped before it had handed back.
-            return (is_ready || is_due) && self.read(now).something;
+            let extent = due.or(ready)?;
+            return self.read(now).left(extent);
         }
         if !is_due {
             // It was armed late; or it is at its end, which a second arming would tell again.
-            if is_ready && self.disarmed_for != self.driver {
+            if ready.is_some() && self.disarmed_for != self.driver {
                 self.disarmed_for = self.driver;
                 self.arm();
             }
-            return false;
+            return None;
         }
         let was = self.read(now);
         if was.something || !was.is_open {
             self.driver = None;
         }
-        was.something
+        was.left(Extent::All)
     }
 
     /// Arms the channel, unless it is. Whether the I/O thread has to come again soon.

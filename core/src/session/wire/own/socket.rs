@@ -12,7 +12,7 @@ use crate::metrics::Counters;
 use crate::process::Process;
 
 /// How much is read at once.
-const SPACE: usize = 64 << 10;
+pub(super) const SPACE: usize = 64 << 10;
 
 pub(super) struct Socket {
     pub(super) attempt: u64,

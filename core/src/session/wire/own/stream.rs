@@ -74,16 +74,51 @@ impl Ready {
         Ok(Ready { told, stream: stream.clone() })
     }
 
-    /// Resolves when something has come, to be read until nothing is there.
-    pub(super) async fn until(&self, _is_blocked: bool) {
+    /// Resolves when something has come, and answers whether it is to be read until nothing is there: what comes after a short
+    /// read is told again, but not that the stream is at its end.
+    pub(super) async fn until(&self, _is_blocked: bool) -> bool {
         match self.told.readable().await {
             // First here, then there: what comes in between is told again.
             Ok(mut ready) => {
                 ready.clear_ready();
-                self.stream.watch.heard();
+                self.stream.watch.heard()
             }
             // The runtime is at its end.
             Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Nothing else would tell of it: the end of a stream makes no second edge.
+    #[tokio::test]
+    async fn the_end_of_a_stream_is_told_with_what_came_before_it_and_alone() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound");
+        for comes_together in [true, false] {
+            let tcp = tokio::net::TcpStream::connect(address).await.expect("it listens");
+            let stream = Arc::new(Stream::new(tcp).expect("a stream"));
+            let ready = Ready::new(&stream).expect("watched");
+            let (mut peer, _) = listener.accept().expect("it has come");
+            let mut space = [0; 16];
+            peer.write_all(b"abc").expect("sent");
+            if comes_together {
+                drop(peer);
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            } else {
+                assert!(!ready.until(false).await, "there may be more later");
+                assert_eq!(stream.try_read(&mut space).expect("it has come"), 3);
+                drop(peer);
+            }
+            let told = tokio::time::timeout(Duration::from_secs(5), ready.until(false)).await;
+            assert_eq!(told, Ok(true), "together: {comes_together}");
         }
     }
 }

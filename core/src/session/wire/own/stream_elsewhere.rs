@@ -36,11 +36,13 @@ impl Ready {
         Ok(Ready { stream: stream.clone() })
     }
 
-    pub(super) async fn until(&self, is_blocked: bool) {
+    /// Resolves when something has come, which is to be read until nothing is there.
+    pub(super) async fn until(&self, is_blocked: bool) -> bool {
         let tcp = &self.stream.0;
         tokio::select! {
             _ = tcp.readable() => {}
             _ = tcp.writable(), if is_blocked => {}
         }
+        true
     }
 }

@@ -40,7 +40,7 @@ impl ReadinessWatch {
     /// Of `of`, armed for reading.
     pub(super) fn new(of: impl AsFd) -> io::Result<ReadinessWatch> {
         let watch = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&watch, of, EventData::new_u64(0), EventFlags::IN | EventFlags::ET)?;
+        epoll::add(&watch, of, EventData::new_u64(0), EventFlags::IN | EventFlags::RDHUP | EventFlags::ET)?;
         Ok(ReadinessWatch(watch))
     }
 
@@ -53,11 +53,14 @@ impl ReadinessWatch {
         let _ = epoll::modify(&self.0, of, EventData::new_u64(0), reads | writes | EventFlags::ET);
     }
 
-    /// Takes what it has told, without waiting. What is not taken stays on the kernel's list of what is ready, and then an
-    /// arming tells nothing.
-    pub(super) fn heard(&self) {
+    /// Takes what it has told, without waiting, and answers whether `of` is at its end. What is not taken stays on the kernel's list
+    /// of what is ready, and then an arming tells nothing.
+    pub(super) fn heard(&self) -> bool {
         let mut told = [epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }];
         let _ = epoll::wait(&self.0, &mut told[..], Some(&Timespec::default()));
+        // A copy: the struct is packed.
+        let flags = told[0].flags;
+        flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR)
     }
 }
 
