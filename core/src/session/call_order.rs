@@ -54,7 +54,12 @@ impl QueueingTurn {
 impl Session {
     /// A call that is going to queue at `path` is made now.
     pub(crate) fn take_queueing_turn(&self, path: &str) -> QueueingTurn {
-        let mut turn = Box::pin(self.call_order.at(path).lock_owned());
+        let here = self.call_order.at(path);
+        // As a rule nobody else is here. It is a fair lock: while anybody waits for it, it is not to be had so.
+        if let Ok(may_queue) = here.clone().try_lock_owned() {
+            return QueueingTurn::First(may_queue);
+        }
+        let mut turn = Box::pin(here.lock_owned());
         // The first poll takes the place; tokio must not answer "later" to spread the load.
         match tokio::task::unconstrained(&mut turn).now_or_never() {
             Some(may_queue) => QueueingTurn::First(may_queue),

@@ -77,8 +77,10 @@ impl Drives {
                 self.0.awaited = awaited;
             }
         }
+        let mut awaited = std::mem::take(&mut self.awaited);
+        awaited.clear();
         let _back = Back(self);
-        let _ = AWAITED.try_with(|awaited| awaited.replace(Some(Vec::new())));
+        let _ = AWAITED.try_with(|noted| noted.replace(Some(awaited)));
         poll()
     }
 
@@ -272,9 +274,9 @@ impl Parker {
             return None;
         }
         let streams = drives.driving.iter().map(|one| one.stream.as_fd());
-        let descriptors: Vec<_> = std::iter::once(wakeup.as_fd()).chain(streams).collect();
+        let descriptors = std::iter::once(wakeup.as_fd()).chain(streams);
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let polled = system::poll(&descriptors, left);
+        let polled = system::poll(descriptors, left);
         // What follows is the parent's.
         if !self.process.is_present() {
             return Some(Woken::Forked);
@@ -283,12 +285,14 @@ impl Parker {
         let is_over = until.is_some_and(|until| Instant::now() >= until);
         let was_interrupted = match polled {
             Ok(ready) => {
-                let (is_awake, ready) = (ready[0], &ready[1..]);
-                if is_awake {
+                if ready.has(0) {
                     wakeup.calm();
                 }
-                let mut ready = ready.iter();
-                drives.driving.retain(|one| !*ready.next().expect("one for each") || one.read());
+                let mut at = 0;
+                drives.driving.retain(|one| {
+                    at += 1;
+                    !ready.has(at) || one.read()
+                });
                 false
             }
             Err(error) => error.kind() == io::ErrorKind::Interrupted,

@@ -70,12 +70,25 @@ impl AsFd for ReadinessWatch {
     }
 }
 
-/// Waits until one of them can be read or is at its end, for `limit` at most. Answers what became of each; Interrupted if a
-/// signal came.
-pub(super) fn poll(descriptors: &[BorrowedFd<'_>], limit: Option<Duration>) -> io::Result<Vec<bool>> {
-    let mut polled: Vec<_> = descriptors.iter().map(|one| PollFd::new(one, PollFlags::IN)).collect();
+/// Which of several descriptors are ready: a bit for each. Those for which there is none may be.
+#[derive(Copy, Clone)]
+pub(super) struct ReadySet(u64);
+
+impl ReadySet {
+    pub(super) fn has(self, at: usize) -> bool {
+        at >= 64 || self.0 & 1 << at != 0
+    }
+}
+
+/// Waits until one of them can be read or is at its end, for `limit` at most. Answers which are; Interrupted if a signal came.
+pub(super) fn poll<'a>(
+    descriptors: impl Iterator<Item = BorrowedFd<'a>>,
+    limit: Option<Duration>,
+) -> io::Result<ReadySet> {
+    let mut polled: Vec<_> = descriptors.map(|one| PollFd::from_borrowed_fd(one, PollFlags::IN)).collect();
     // What is too long for it has no end.
     let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
     rustix::event::poll(&mut polled, limit.as_ref())?;
-    Ok(polled.iter().map(|one| !one.revents().is_empty()).collect())
+    let ready = polled.iter().take(64).enumerate().filter(|(_, one)| !one.revents().is_empty());
+    Ok(ReadySet(ready.fold(0, |set, (at, _)| set | 1 << at)))
 }

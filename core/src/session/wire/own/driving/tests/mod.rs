@@ -134,9 +134,9 @@ fn who_leaves_arms_the_watch_at_once() {
     let free = hold_up_the_io_thread();
     drop(driving);
     let _asked = world.look();
-    let told = system::poll(&[stream.watch.as_fd()], Some(SOON / 4));
+    let told = system::poll([stream.watch.as_fd()].into_iter(), Some(SOON / 4));
     drop(free);
-    assert_eq!(told.expect("polled"), [true]);
+    assert!(told.expect("polled").has(0));
 }
 
 /// It would wake the I/O thread only to have it wait.
@@ -192,7 +192,7 @@ fn what_comes_while_nobody_reads_is_told_when_the_io_thread_is_armed_again() {
             assert_eq!(stream.try_read(&mut [0; 8]).expect("read"), 1);
             stream.arm(false, false);
             peer.write_all(b"y").expect("sent");
-            assert!(system::poll(&[stream.as_fd()], Some(SOON)).expect("polled")[0]);
+            assert!(system::poll([stream.as_fd()].into_iter(), Some(SOON)).expect("polled").has(0));
             stream.arm(true, false);
             ready.until(false).await;
             assert_eq!(stream.try_read(&mut [0; 8]).expect("read"), 1);
@@ -372,8 +372,8 @@ fn a_connection_that_ends_is_shut_down_and_closed_by_its_last_user() {
     let sent = driving.stream.try_write(b"x");
     assert!(sent.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe));
     // The number is still its own, and who polls it comes back.
-    let polled = system::poll(&[driving.stream.as_fd()], Some(SOON)).expect("polled");
-    assert_eq!(polled, [true]);
+    let polled = system::poll([driving.stream.as_fd()].into_iter(), Some(SOON)).expect("polled");
+    assert!(polled.has(0));
     assert!(!driving.read());
     assert!(stream.upgrade().is_some());
     drop(driving);
