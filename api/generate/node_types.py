@@ -124,11 +124,11 @@ def declared_factories(every: list[Description]) -> str:
 
 TYPES_FROM = {
     "Contender": "handle",
-    "Data": "waits",
+    "Data": "abort_signals",
     "Feed": "feed",
-    "SignalOptions": "waits",
+    "SignalOptions": "abort_signals",
     "VersionOptions": "nodes",
-    "WaitOptions": "waits",
+    "WaitOptions": "abort_signals",
     "WaitProgress": "handle",
 }
 

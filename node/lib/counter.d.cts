@@ -1,6 +1,6 @@
 // Generated from api/counter.toml by api/generate; do not edit.
 
-import { SignalOptions } from './waits.cjs'
+import { SignalOptions } from './abort_signals.cjs'
 
 export interface CounterOptions {
   /**
