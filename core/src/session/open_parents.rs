@@ -58,7 +58,10 @@ pub(crate) async fn look(
             }
         }
         // Whoever makes it is asked about then.
-        Err(Failure::Refused(WireError::NoNode)) => return Ok(()),
+        Err(Failure::Refused(WireError::NoNode)) => {
+            server_session.forget_deletions_below(parent);
+            return Ok(());
+        }
         // Not for us to know: then it is not everybody's.
         Ok(false) | Err(Failure::Refused(_)) => {}
         Err(failure) => return Err(failure.about(verb, parent)),

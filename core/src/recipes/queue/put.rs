@@ -194,6 +194,8 @@ impl Puts {
                             changed.and_then(|changed| changed).map_err(first)?;
                         }
                     }
+                    // Much may have happened meanwhile.
+                    is_first = true;
                     continue;
                 }
                 Err(error) => return Err(first(error)),

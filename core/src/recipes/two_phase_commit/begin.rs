@@ -44,9 +44,10 @@ pub(super) async fn begin(
         return Err(Error::invalid("timeout", "is zero, so that nobody could vote"));
     }
     let session = commits.client.session()?;
-    let mut call = session.call(None);
-    commits.wait_until_told(&mut call, BEGIN).await?;
+    commits.wait_until_told(&mut session.call(None), BEGIN).await?;
     let coordinator = commits.alive(&session, BEGIN).await?;
+    // Its budget begins when the others have used theirs.
+    let mut call = session.call(None);
     let key = Key::new(id, random::guid());
     let header = Header {
         mode: commits.mode,

@@ -46,7 +46,7 @@ impl Site {
         let identity = session.identity().as_bytes();
         // Who may delete what we are asked could keep it from us.
         let (mut call, inbox) = (session.call(None), commits.layout.inbox(name));
-        let server_session = call.server_session(JOIN).await?;
+        let server_session = call.server_session(JOIN).await.map_err(|error| error.with_path(&node))?;
         open_parents::look(session, &server_session, &mut call, JOIN, &inbox).await?;
         let registration = declare(session, JOIN, &commits.layout.sites(), node.clone(), identity).await?;
         // It was created just now. So it is known for how long what we are asked has been going on.

@@ -221,7 +221,8 @@ impl Session {
     }
 }
 
-/// Follows one node. Whatever it waits for is kept when a wait is given up, so nothing is asked twice for that.
+/// Follows one node. Whatever it waits for is kept when a wait is given up, so nothing is asked twice for that but the look without
+/// news.
 pub(crate) struct Watching<S: Watchable> {
     session: Arc<Session>,
     verb: &'static str,
