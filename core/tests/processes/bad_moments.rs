@@ -84,7 +84,7 @@ async fn a_nested_acquire_is_inside_until_it_is_released() -> TestResult {
 async fn a_connect_dropped_in_the_handshake_leaves_no_session() -> TestResult {
     let server = server();
     let hosts = server.connect_string();
-    server.inject(Fault::delay_reply("ping", 500 * MS));
+    server.inject(Fault::delay_reply("connect", 500 * MS));
     {
         let mut connecting = Box::pin(Client::connect(&hosts, options(30_000 * MS)));
         let pending = |f: std::pin::Pin<&mut dyn Future<Output = _>>| -> bool {
