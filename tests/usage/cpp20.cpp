@@ -486,8 +486,8 @@ struct Careless {
   std::coroutine_handle<promise_type> handle;
 };
 
-static Careless careless(zkr::Client &client) {
-  (void)co_await coro::get(client.counter("/counter"));
+static Careless careless(zkr::Lock &lock) {
+  (void)co_await coro::acquire(lock);
   throw std::runtime_error("nobody catches this");
 }
 
@@ -499,7 +499,11 @@ static void what_nobody_catches_goes_to_the_log() {
     const std::lock_guard guard(mutex);
     said += record.message;
   });
-  const auto thrown = careless(world.client);
+  // It waits, so it throws on a thread of the library and not here.
+  auto lock = world.client.lock("/locks/careless");
+  zkr::Held held = lock.acquire();
+  const auto thrown = careless(lock);
+  held.release();
   eventually(
       [&] {
         const std::lock_guard guard(mutex);
