@@ -16,6 +16,15 @@ ROOT = Path(__file__).resolve().parent.parent
 VERB = '\n[verbs.reset]\ntakes = "to: i64"\ndoc = "Begins anew."\n'
 
 
+def refused(place: Path, verb: str, program: str) -> str:
+    """What is said when the counter has that verb, too."""
+    shutil.copytree(ROOT / "api", place / "api")
+    with (place / "api/counter.toml").open("a") as described:
+        described.write(verb)
+    environment = {**os.environ, "PYTHONPATH": str(place / "api/generate")}
+    return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True).stderr
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
@@ -29,15 +38,10 @@ VERB = '\n[verbs.reset]\ntakes = "to: i64"\ndoc = "Begins anew."\n'
     ],
 )
 def test_what_is_wrong_with_a_verb_is_named(tmp_path: Path, right: str, wrong: str, said: str) -> None:
-    shutil.copytree(ROOT / "api", tmp_path / "api")
-    with (tmp_path / "api/counter.toml").open("a") as described:
-        described.write(VERB.replace(right, wrong))
     # One face is enough, and needs no other folder.
     face = "node.parts" if "in Node" in said else "blocking.blocking"
     program = f"import blocking, description, node; {face}({{'counter': description.describe('counter')}})"
-    place = {**os.environ, "PYTHONPATH": str(tmp_path / "api/generate")}
-    done = subprocess.run([sys.executable, "-c", program], env=place, capture_output=True, text=True)
-    assert f"api/counter.toml: {said}" in done.stderr
+    assert f"api/counter.toml: {said}" in refused(tmp_path, VERB.replace(right, wrong), program)
 
 
 @pytest.mark.parametrize(
@@ -49,13 +53,8 @@ def test_what_is_wrong_with_a_verb_is_named(tmp_path: Path, right: str, wrong: s
     ],
 )
 def test_what_python_cannot_take_over_is_named(tmp_path: Path, right: str, wrong: str, said: str) -> None:
-    shutil.copytree(ROOT / "api", tmp_path / "api")
-    with (tmp_path / "api/counter.toml").open("a") as described:
-        described.write(VERB.replace(right, wrong))
     program = "import description, python; python.stub(python.types({'counter': description.describe('counter')}))"
-    place = {**os.environ, "PYTHONPATH": str(tmp_path / "api/generate")}
-    done = subprocess.run([sys.executable, "-c", program], env=place, capture_output=True, text=True)
-    assert f"api/counter.toml: {said}" in done.stderr
+    assert f"api/counter.toml: {said}" in refused(tmp_path, VERB.replace(right, wrong), program)
 
 
 @pytest.mark.parametrize(
@@ -68,16 +67,11 @@ def test_what_python_cannot_take_over_is_named(tmp_path: Path, right: str, wrong
     ],
 )
 def test_a_verb_that_lacks_something_is_named(tmp_path: Path, right: str, wrong: str, said: str) -> None:
-    shutil.copytree(ROOT / "api", tmp_path / "api")
-    with (tmp_path / "api/counter.toml").open("a") as described:
-        described.write(VERB.replace(right, wrong))
     program = (
         "import description, drivers; counter = description.describe('counter'); drivers.words({'counter': counter}); "
         "description.check(counter)"
     )
-    place = {**os.environ, "PYTHONPATH": str(tmp_path / "api/generate")}
-    done = subprocess.run([sys.executable, "-c", program], env=place, capture_output=True, text=True)
-    assert said in done.stderr
+    assert said in refused(tmp_path, VERB.replace(right, wrong), program)
 
 
 @pytest.mark.parametrize(
