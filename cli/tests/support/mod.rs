@@ -190,11 +190,12 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// The contender nodes under `path`: those that end with a number.
+/// The contender nodes under `path`: those that end with a number, and not those whose random name ends with digits.
 pub fn contenders(server: &Server, path: &str) -> Vec<String> {
     let prefix = format!("{path}/");
+    let is_number = |end: &str| end.len() == 10 && end.bytes().all(|byte| byte.is_ascii_digit());
     let is_contender = |node: &String| {
-        node.starts_with(&prefix) && node.bytes().rev().take_while(u8::is_ascii_digit).count() == 10
+        node.starts_with(&prefix) && node.rsplit_once('-').is_some_and(|(_, end)| is_number(end))
     };
     server.nodes().into_iter().filter(is_contender).collect()
 }
