@@ -195,7 +195,7 @@ pub fn contenders(server: &Server, path: &str) -> Vec<String> {
     let prefix = format!("{path}/");
     let is_number = |end: &str| end.len() == 10 && end.bytes().all(|byte| byte.is_ascii_digit());
     let is_contender = |node: &String| {
-        node.starts_with(&prefix) && node.rsplit_once('-').is_some_and(|(_, end)| is_number(end))
+        node.starts_with(&prefix) && node.rsplit_once(['-', '_']).is_some_and(|(_, end)| is_number(end))
     };
     server.nodes().into_iter().filter(is_contender).collect()
 }
