@@ -138,6 +138,7 @@ impl Held {
 
     /// The full path of the contender node that holds.
     pub fn node(&self) -> &str {
+        self.0.hold.is_named();
         &self.0.hold.node().path
     }
 
@@ -176,6 +177,7 @@ impl Held {
 
     /// Path, node and czxid in one string, by which others can ask whether this acquisition still stands.
     pub fn sequencer(&self) -> String {
+        self.0.hold.is_named();
         sequencer::of(self.0.hold.node())
     }
 

@@ -1,7 +1,7 @@
 //! A mutual-exclusion lock.
 //!
 //! 1. Create an ephemeral sequential node under the path and list its siblings, in one flight. Who comes time after time, and
-//!    sees by the numbers that nobody came in between, needs no list (see [`crate::turn::uncontended`]).
+//!    sees by the numbers that nobody came in between, needs no list (see [`crate::turn::line`]).
 //! 2. The first in order holds the lock; its node's czxid is the fencing token.
 //! 3. Everybody else waits for the contender closest ahead to go (see [`crate::turn`]).
 //! 4. While it holds, a heartbeat keeps the lease; when the lease runs out the lock is lost, whatever the network says.
@@ -22,10 +22,10 @@ use crate::session::call::Call;
 use crate::session::clock::Later;
 use crate::turn;
 use crate::turn::grant::Grant;
+use crate::turn::line::LastLine;
 use crate::turn::local_handoff;
 use crate::turn::name::Kind;
 use crate::turn::place::TurnRequest;
-use crate::turn::uncontended::Uncontended;
 
 /// A lock on a path, shared with everybody who locks that path, in any language. Its verbs are those of every
 /// [`Handle`].
@@ -66,7 +66,7 @@ impl Client {
         path::recipe(path)?;
         let meanwhile = if options.reentrant { Meanwhile::Nests } else { Meanwhile::Waits };
         let (path_of_it, local_handoff) = (path.to_owned(), options.local_handoff);
-        let mutex = Arc::new(Mutex { path: path_of_it, local_handoff, uncontended: Arc::default() });
+        let mutex = Arc::new(Mutex { path: path_of_it, local_handoff, last_line: LastLine::default() });
         Ok(Lock { handle: Handle::new(self, path, meanwhile, mutex), is_plain: true })
     }
 }
@@ -97,7 +97,7 @@ struct Mutex {
     path: String,
     /// How often in a row the turn is passed on in memory.
     local_handoff: u32,
-    uncontended: Arc<Uncontended>,
+    last_line: LastLine,
 }
 
 impl Recipe for Mutex {
@@ -108,7 +108,7 @@ impl Recipe for Mutex {
     fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
         Box::pin(async move {
             let queue = TurnRequest {
-                uncontended: Some(&self.uncontended),
+                last_line: Some(&self.last_line),
                 ..TurnRequest::of(&session, &self.path, Kind::Lock)
             };
             match self.local_handoff {

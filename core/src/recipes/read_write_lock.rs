@@ -22,10 +22,10 @@ use crate::session::server_session::Tenant;
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
 use crate::turn;
 use crate::turn::grant::Grant;
+use crate::turn::line::LastLine;
 use crate::turn::hold::Hold;
 use crate::turn::name::{self, Kind};
 use crate::turn::place::{Node, Place, TurnRequest};
-use crate::turn::uncontended::Uncontended;
 
 /// A read/write lock on a path: [`read`](ReadWriteLock::read) and [`write`](ReadWriteLock::write) are each a [`Lock`], and
 /// what a writer holds can be [downgraded](Held::downgrade).
@@ -58,8 +58,8 @@ impl Client {
         self.session_for_handle()?;
         path::recipe(path)?;
         let side = |kind, readers| {
-            let (path_of_it, uncontended) = (path.to_owned(), Arc::default());
-            let side = Arc::new(Side { path: path_of_it, kind, readers, uncontended });
+            let (path_of_it, last_line) = (path.to_owned(), LastLine::default());
+            let side = Arc::new(Side { path: path_of_it, kind, readers, last_line });
             Handle::new(self, path, Meanwhile::Waits, side)
         };
         let read = side(Kind::Read, None);
@@ -91,7 +91,7 @@ struct Side {
     kind: Kind,
     /// The other one, for the writers' side.
     readers: Option<Arc<ReadersSide>>,
-    uncontended: Arc<Uncontended>,
+    last_line: LastLine,
 }
 
 impl Recipe for Side {
@@ -102,7 +102,7 @@ impl Recipe for Side {
     fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
         Box::pin(async move {
             let queue = TurnRequest {
-                uncontended: Some(&self.uncontended),
+                last_line: Some(&self.last_line),
                 ..TurnRequest::of(&session, &self.path, self.kind)
             };
             let taking = turn::take(&queue, &mut call);

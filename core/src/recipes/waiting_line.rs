@@ -20,7 +20,7 @@ use crate::session::watching::{Children, Watching};
 use crate::session::wire::{CreateMode, Watch, WireError};
 use crate::turn::name::{ContenderName, Kind};
 use crate::turn::order::Contenders;
-use crate::turn::place::{Listing, Place, TurnRequest};
+use crate::turn::place::{Entered, Listing, Place, TurnRequest};
 
 /// How many are in the front. So one put among twelve who wait costs at most 13 lists, as `one_put_wakes_a_few_of_many`
 /// of the tests of queues counts.
@@ -119,11 +119,13 @@ impl PlaceInLine {
         let line = TurnRequest {
             naming: Naming::Curator,
             mode: CreateMode::Container,
+            stands_in_line: false,
             verb,
             ..TurnRequest::of(session, path, Kind::Lock)
         };
         let (place, names) = match Place::enter(&line, call).await {
-            Ok(entered) => entered,
+            Ok((place, Entered::Listed(names))) => (place, names),
+            Ok(_) => return Ok(None),
             Err(error) if error.kind() == ErrorKind::Denied => return Ok(None),
             Err(error) => return Err(error),
         };

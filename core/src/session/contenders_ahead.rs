@@ -1,13 +1,24 @@
 //! Which contenders a waiter has seen ahead of it, for whoever wants to tell its user. It costs no request.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::wire::Stat;
 use crate::mutex::lock;
 
 /// Written by the waiter, read by others.
 #[derive(Default)]
-pub(crate) struct ContendersAhead(Mutex<Option<AheadAtLastLook>>);
+pub(crate) struct ContendersAhead(Mutex<Ahead>);
+
+/// Answers who is ahead of one that does not look itself.
+type Asked = Arc<dyn Fn() -> Option<AheadAtLastLook> + Send + Sync>;
+
+#[derive(Default, Clone)]
+enum Ahead {
+    #[default]
+    Unknown,
+    Looked(AheadAtLastLook),
+    Asks(Asked),
+}
 
 /// Those who were ahead when the waiter looked last.
 #[derive(Clone)]
@@ -21,6 +32,17 @@ pub(crate) struct AheadAtLastLook {
 }
 
 impl AheadAtLastLook {
+    /// `count` are ahead under `parent`, and `first` is the first of them; with what its node says, if that is known.
+    pub(crate) fn known(
+        parent: &str,
+        first: String,
+        count: usize,
+        node: Option<(Vec<u8>, Stat)>,
+    ) -> AheadAtLastLook {
+        let closest = node.map(|(data, stat)| (first.clone(), data, stat));
+        AheadAtLastLook { parent: parent.to_owned(), first, count, closest }
+    }
+
     /// The node of the first one, if it was read already.
     pub(crate) fn read(&self) -> Option<(&[u8], &Stat)> {
         let closest = self.closest.as_ref().filter(|(name, ..)| *name == self.first);
@@ -30,20 +52,34 @@ impl AheadAtLastLook {
 
 impl ContendersAhead {
     pub(crate) fn ahead(&self) -> Option<AheadAtLastLook> {
-        lock(&self.0).clone()
+        let ahead = lock(&self.0).clone();
+        match ahead {
+            Ahead::Unknown => None,
+            Ahead::Looked(ahead) => Some(ahead),
+            Ahead::Asks(asked) => asked(),
+        }
     }
 
     /// So many are ahead under `parent`, and this is the first of them.
     pub(crate) fn saw(&self, parent: &str, first: &str, count: usize) {
         let mut now = lock(&self.0);
-        let closest = now.take().and_then(|before| before.closest);
-        *now = Some(AheadAtLastLook { parent: parent.to_owned(), first: first.to_owned(), count, closest });
+        let closest = match std::mem::take(&mut *now) {
+            Ahead::Looked(before) => before.closest,
+            _ => None,
+        };
+        let (parent, first) = (parent.to_owned(), first.to_owned());
+        *now = Ahead::Looked(AheadAtLastLook { parent, first, count, closest });
+    }
+
+    /// Whoever wants to know who is ahead asks `asked`.
+    pub(crate) fn asks(&self, asked: Asked) {
+        *lock(&self.0) = Ahead::Asks(asked);
     }
 
     /// This is the node of the one that is closest ahead. What it said first stays, because a request to let go is written
     /// over its identity.
     pub(crate) fn read(&self, name: &str, data: Vec<u8>, stat: Stat) {
-        if let Some(ahead) = &mut *lock(&self.0) {
+        if let Ahead::Looked(ahead) = &mut *lock(&self.0) {
             let is_new = |(before, _, seen): &(String, _, Stat)| before != name || seen.czxid != stat.czxid;
             if ahead.closest.as_ref().is_none_or(is_new) {
                 ahead.closest = Some((name.to_owned(), data, stat));
@@ -53,6 +89,6 @@ impl ContendersAhead {
 
     /// It waits no more.
     pub(crate) fn forget(&self) {
-        *lock(&self.0) = None;
+        *lock(&self.0) = Ahead::Unknown;
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::hold::own_nodes::Follower;
+use super::line::Position;
 use super::local_handoff::HandoffGuard;
 use super::place::Node;
-use super::uncontended::Uncontended;
 use crate::error::Result;
 use crate::session::call::{Call, refusal};
 use crate::session::server_session::{Interest, ServerSession};
@@ -38,8 +38,8 @@ pub(crate) struct Grant {
     pub(crate) guard: Option<Box<Write>>,
     /// Whether to watch the nodes from the start, because the holder before us did.
     pub(crate) is_watched: bool,
-    /// What the handle remembers: it is told when the node has been let go.
-    pub(crate) uncontended: Option<Arc<Uncontended>>,
+    /// Of the nodes that stand in a line of the session. They leave it when this is dropped, behind the deletions.
+    pub(crate) positions: Vec<Position>,
 }
 
 impl Grant {
@@ -48,8 +48,8 @@ impl Grant {
         nodes: Vec<Node>,
         interests: Vec<Interest>,
     ) -> Grant {
-        let (own, says, handoff) = (Vec::new(), None, None);
-        let (is_revoked, is_watched, guard, uncontended) = (false, false, None, None);
+        let (own, positions, says, handoff) = (Vec::new(), Vec::new(), None, None);
+        let (is_revoked, is_watched, guard) = (false, false, None);
         Grant {
             server_session,
             nodes,
@@ -60,7 +60,7 @@ impl Grant {
             handoff,
             guard,
             is_watched,
-            uncontended,
+            positions,
         }
     }
 
@@ -72,6 +72,7 @@ impl Grant {
         self.nodes.append(&mut other.nodes);
         self.interests.append(&mut other.interests);
         self.own.append(&mut other.own);
+        self.positions.append(&mut other.positions);
         self.is_revoked |= other.is_revoked;
         Some(self)
     }

@@ -1,10 +1,11 @@
 //! Taking turns: guarded sequential nodes, their order, and waiting for one's turn.
 //!
-//! Enter (create and list in one flight); the first in order has the turn. Everybody else watches the contender
-//! closest ahead, the second closest, and their own node. When the **only** contender ahead is deleted, the turn is
+//! Enter (create and list in one flight); the first in order has the turn. Who stands behind another one of the same session
+//! waits in memory (see [`line`]); who comes where its session is alone, or behind its own, needs no list. Everybody else
+//! watches the contender closest ahead, the second closest, and their own node. When the **only** contender ahead is deleted, the turn is
 //! ours without another read, provided nothing happened that could make that wrong (see [`is_ours_without_a_read`]).
 //! When the second closest goes, we look again while the closest still holds, off the critical path: so a hand-off
-//! costs the same with two waiters and with five thousand. Who is [`uncontended`] time after time needs no list at all.
+//! costs the same with two waiters and with five thousand.
 //! Who finds its own node gone while it waits queues again, at the end.
 
 use futures_util::FutureExt;
@@ -20,16 +21,17 @@ pub(crate) mod deletable;
 mod foreign_contenders;
 pub(crate) mod grant;
 pub(crate) mod hold;
+pub(crate) mod line;
 pub(crate) mod local_handoff;
 pub(crate) mod name;
 pub(crate) mod order;
 pub(crate) mod place;
-pub(crate) mod uncontended;
 
 use grant::{Grant, OwnNodeWatch};
 use name::{ContenderName, Kind};
 use order::Contenders;
-use place::{Listing, Node, Place, TurnRequest};
+use line::{Position, TurnNews};
+use place::{Entered, Listing, Node, Place, TurnRequest};
 
 /// What somebody writes into a contender's node to ask it to let go; Curator's word.
 pub(crate) const REVOKE: &[u8] = b"__REVOKE__";
@@ -38,13 +40,16 @@ pub(crate) const REVOKE: &[u8] = b"__REVOKE__";
 pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<Grant> {
     loop {
         // In a box that goes before the wait begins: there may be thousands who wait.
-        let (place, names) = Box::pin(Place::enter(request, call)).await?;
-        foreign_contenders::warn(request, &place, &names);
+        let (place, entered) = Box::pin(Place::enter(request, call)).await?;
+        if let Entered::Listed(names) = &entered {
+            foreign_contenders::warn(request, &place, names);
+        }
         // From here on a broken connection delays us, and only our own deadline ends the wait.
         call.outlast_outages();
         let mut wait = Wait::new(&place, request.kind);
-        match wait.run(request, call, names).await {
+        match wait.run(request, call, entered).await {
             Ok(WaitOutcome::Ours { interest }) => {
+                place.position().into_iter().for_each(Position::has_turn);
                 if wait.has_waited {
                     request.session.counters.hand_offs.one();
                 }
@@ -53,13 +58,13 @@ pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<G
                 if let Some(contenders_ahead) = call.contenders_ahead() {
                     contenders_ahead.forget();
                 }
-                if let Some(node) = place.forget() {
+                if let Some((node, position)) = place.hand_over() {
                     let mut grant = Grant::of(server_session, vec![node], vec![interest]);
+                    grant.positions.extend(position);
                     grant.own.extend(own.map(|armed| OwnNodeWatch::Armed(armed.watch)));
                     grant.is_revoked = is_revoked;
                     let is_more = request.data != request.session.identity().as_bytes();
                     grant.says = is_more.then(|| request.data.into());
-                    grant.uncontended = request.uncontended.cloned();
                     return Ok(grant);
                 }
             }
@@ -154,19 +159,36 @@ impl<'a> Wait<'a> {
         &mut self,
         request: &TurnRequest<'_>,
         call: &mut Call,
-        names: SharedNames,
+        entered: Entered,
     ) -> Result<WaitOutcome> {
         let Some(node) = self.place.node() else { return Ok(WaitOutcome::Gone) };
         let server_session = &self.place.server_session;
         // Until it is looked at. Each of a thousand waiters would else keep a thousand names.
-        let mut names = Some(names);
+        let mut names = None;
         let (mut ahead, mut interest) = (Ahead::default(), None);
+        match entered {
+            Entered::Listed(listed) => names = Some(listed),
+            Entered::Turn => interest = Some(server_session.interest(&node.path)),
+            Entered::InMemory => {}
+        }
         'look: loop {
+            if self.place.position().is_some_and(Position::waits) {
+                match self.wait_in_memory(request, call).await? {
+                    Some(interest) => return Ok(WaitOutcome::Ours { interest }),
+                    None => {
+                        let Some(listed) = self.list(call, request.verb).await? else {
+                            return Ok(WaitOutcome::Gone);
+                        };
+                        names = Some(listed);
+                        continue;
+                    }
+                }
+            }
             if let Some(listed) = &names {
                 let Some(found) = ahead_of(self.place, call, request.verb, node, listed).await? else {
-                    match self.place.list(call, request.verb).await? {
-                        Listing::Names(listed) => names = Some(listed),
-                        Listing::Gone => return Ok(WaitOutcome::Gone),
+                    names = self.list(call, request.verb).await?;
+                    if names.is_none() {
+                        return Ok(WaitOutcome::Gone);
                     }
                     continue;
                 };
@@ -183,9 +205,9 @@ impl<'a> Wait<'a> {
                 // First in line, but the session is in doubt, or our node is: once it is certain again, look again,
                 // for somebody may have deleted our node meanwhile.
                 Box::pin(call.until(request.verb, server_session.until_firm_or_soon())).await?;
-                match self.place.list(call, request.verb).await? {
-                    Listing::Names(listed) => names = Some(listed),
-                    Listing::Gone => return Ok(WaitOutcome::Gone),
+                names = self.list(call, request.verb).await?;
+                if names.is_none() {
+                    return Ok(WaitOutcome::Gone);
                 }
                 continue;
             }
@@ -218,11 +240,43 @@ impl<'a> Wait<'a> {
                     Wake::Second | Wake::Siblings | Wake::Connection | Wake::Untold => {}
                 }
             }
-            match self.place.list(call, request.verb).await? {
-                Listing::Names(listed) => names = Some(listed),
-                Listing::Gone => return Ok(WaitOutcome::Gone),
+            names = self.list(call, request.verb).await?;
+            if names.is_none() {
+                return Ok(WaitOutcome::Gone);
             }
         }
+    }
+
+    /// Behind another one of this session. The turn, when it is passed on to us; `None` when we are to look for ourselves.
+    async fn wait_in_memory(&mut self, request: &TurnRequest<'_>, call: &mut Call) -> Result<Option<Interest>> {
+        let (Some(position), Some(node)) = (self.place.position(), self.place.node()) else { return Ok(None) };
+        let server_session = &self.place.server_session;
+        if call.is_single_attempt() {
+            return Err(Error::timeout("not acquired"));
+        }
+        self.has_waited = true;
+        request.session.counters.queue(position.ahead());
+        if let Some(contenders_ahead) = call.contenders_ahead() {
+            position.tells(contenders_ahead);
+        }
+        if call.wait_for(position.news()).await? == TurnNews::Look {
+            return Ok(None);
+        }
+        let interest = server_session.interest(&node.path);
+        // We may have been slow to hear of it.
+        let is_certain = server_session.is_firm() && position.stands(server_session);
+        Ok(is_certain.then_some(interest))
+    }
+
+    /// Who stands there now; `None` if we do not.
+    async fn list(&mut self, call: &mut Call, verb: &str) -> Result<Option<SharedNames>> {
+        let (asked, generation) = (call.now(), self.place.server_session.link().generation);
+        let Listing::Names(names) = self.place.list(call, verb).await? else { return Ok(None) };
+        if let Some(position) = self.place.position() {
+            position.lists(&names, asked, generation);
+            self.place.waits_behind(&names, asked);
+        }
+        Ok(Some(names))
     }
 
     /// Says who is first and how many are ahead, for those who ask how the wait stands.

@@ -10,16 +10,16 @@ use std::sync::Arc;
 use super::deletable;
 use super::name::{self, ContenderName, Kind};
 use super::order::Contenders;
-use super::uncontended::{Beside, Uncontended};
+use super::line::{Joined, LastLine, Line, Position};
 use crate::error::Result;
 use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::clock::Later;
+use crate::session::clock::{Later, Moment};
 use crate::session::open_parents;
 use crate::session::server_session::ServerSession;
-use crate::session::server_session::shared_lists::{Listed, SharedNames};
+use crate::session::server_session::shared_lists::SharedNames;
 use crate::session::wire::{CreateMode, WireError};
 
 /// Where and as whom to queue.
@@ -35,8 +35,9 @@ pub(crate) struct TurnRequest<'a> {
     pub(crate) mode: CreateMode,
     /// What is made before the path, if that is missing.
     pub(crate) first: Option<&'a str>,
-    /// What the handle remembers of this line, if it does.
-    pub(crate) uncontended: Option<&'a Arc<Uncontended>>,
+    /// Whether to stand in the line of the session, and what the handle remembers of it, if it does.
+    pub(crate) stands_in_line: bool,
+    pub(crate) last_line: Option<&'a LastLine>,
     /// What the caller does, for error texts.
     pub(crate) verb: &'static str,
 }
@@ -45,8 +46,9 @@ impl<'a> TurnRequest<'a> {
     /// As the client goes by name, and saying who it is.
     pub(crate) fn of(session: &'a Arc<Session>, path: &'a str, kind: Kind) -> TurnRequest<'a> {
         let (naming, data) = (session.options().naming, session.identity().as_bytes());
-        let (mode, first, uncontended, verb) = (session.parents(), None, None, "acquire");
-        TurnRequest { session, path, kind, naming, data, mode, first, uncontended, verb }
+        let (mode, first, verb) = (session.parents(), None, "acquire");
+        let (stands_in_line, last_line) = (true, None);
+        TurnRequest { session, path, kind, naming, data, mode, first, stands_in_line, last_line, verb }
     }
 }
 
@@ -61,6 +63,8 @@ pub(crate) struct Place {
     node: Option<Node>,
     /// Whether an attempt was made of which nobody knows what became.
     is_in_doubt: bool,
+    /// In the line of the session. It leaves that when this is dropped, behind its deletion.
+    position: Option<Position>,
 }
 
 /// A node that certainly was created.
@@ -89,9 +93,18 @@ pub(crate) enum Listing {
     Gone,
 }
 
+/// How we stand when we have entered.
+pub(crate) enum Entered {
+    /// Nobody is ahead of us, whatever a list would tell.
+    Turn,
+    /// In memory, behind another one of this session.
+    InMemory,
+    Listed(SharedNames),
+}
+
 impl Place {
-    /// Creates our node, within the retry budget, and lists its siblings.
-    pub(crate) async fn enter(request: &TurnRequest<'_>, call: &mut Call) -> Result<(Place, SharedNames)> {
+    /// Creates our node, within the retry budget, and lists its siblings if it takes a list to tell who is ahead.
+    pub(crate) async fn enter(request: &TurnRequest<'_>, call: &mut Call) -> Result<(Place, Entered)> {
         let TurnRequest { session, path, kind, naming, data, verb, .. } = *request;
         let mut tried: Option<Place> = None;
         call.until_those_before_have_queued().await?;
@@ -110,12 +123,13 @@ impl Place {
                 }
             };
             let was_in_doubt = std::mem::replace(&mut place.is_in_doubt, true);
-            let beside = match request.uncontended {
-                Some(uncontended) if !was_in_doubt => uncontended.beside(&server_session, path),
-                _ => Beside::List(None),
-            };
+            let asked = call.now();
+            let line = (request.stands_in_line && !was_in_doubt).then(|| Line::of(request, &server_session));
+            let arrival = line.map(|line| line.arrive(&server_session));
             let create = server_session.create(&place.asked, data, CreateMode::EphemeralSequential);
-            let list = matches!(beside, Beside::List(_)).then(|| server_session.list_children(path, false));
+            let needs_no_list = arrival.as_ref().is_some_and(|arrival| arrival.needs_no_list(&server_session));
+            let list = (!needs_no_list).then(|| server_session.list_children(path, false));
+            let mut joined = Joined::Unknown;
             // A create that finds its path cannot be overtaken any more.
             if server_session.may_delete_below(path) == Some(true) {
                 call.has_queued();
@@ -125,6 +139,12 @@ impl Place {
                     call.has_queued();
                     place.found(created.path, created.czxid);
                     place.is_in_doubt = was_in_doubt;
+                    if let (Some(arrival), Some(node)) = (arrival, &place.node)
+                        && let Some(joins) = arrival.joins(&server_session, node, data, created.stat)
+                    {
+                        joined = joins.1;
+                        place.position = Some(joins.0);
+                    }
                     deletable::settle(&server_session, path);
                 }
                 // In a box, as all that is rare: else every waiter has room for it.
@@ -146,39 +166,54 @@ impl Place {
                     continue;
                 }
             }
-            let listed = match list {
-                None => place.names_unlisted(request, &beside),
-                Some(list) => match call.receive(verb, list).await? {
-                    Ok(names) => Some(names).filter(|names| place.is_among(names)),
-                    Err(error) if error.is_unanswered() || error == WireError::NoNode => None,
+            let entered = match (joined, list) {
+                (Joined::Turn, _) => Some(Entered::Turn),
+                (Joined::InMemory, _) => Some(Entered::InMemory),
+                (Joined::Unknown, None) => None,
+                (Joined::Unknown, Some(list)) => match call.receive(verb, list).await? {
+                    Ok(names) if place.is_among(&names) => Some(place.stands_behind(names, asked)),
+                    Ok(_) | Err(WireError::NoNode) => None,
+                    Err(error) if error.is_unanswered() => None,
                     Err(error) => return Err(refusal(error, verb, path)),
                 },
             };
-            let names = match listed {
-                Some(names) => names,
+            let entered = match entered {
+                Some(entered) => entered,
                 None => match place.list(call, verb).await? {
-                    Listing::Names(names) => names,
+                    Listing::Names(names) => place.stands_behind(names, asked),
                     Listing::Gone => continue,
                 },
             };
             // The list may have told that the path is not the node that was looked at.
             open_parents::look_once(session, &server_session, call, verb, path).await?;
             // With the answer to this create, those before it have been decided, and a list behind it shows their nodes.
-            if was_in_doubt && !Box::pin(place.adopt(&names, call, verb)).await? {
+            if was_in_doubt
+                && let Entered::Listed(names) = &entered
+                && !Box::pin(place.adopt(names, call, verb)).await?
+            {
                 continue;
             }
-            if let (Some(uncontended), Some(node)) = (request.uncontended, &place.node) {
-                uncontended.remember(session, &server_session, node, beside);
-            }
-            return Ok((place, names));
+            return Ok((place, entered));
         }
     }
 
-    /// Our own name, if it is our turn whatever a list would tell.
-    fn names_unlisted(&self, request: &TurnRequest<'_>, beside: &Beside) -> Option<SharedNames> {
-        let node = self.node.as_ref()?;
-        let has_turn = request.uncontended?.has_turn(&self.server_session, node, beside);
-        has_turn.then(|| SharedNames::new(Listed::new(vec![node.entry.name.clone()])))
+    /// How we stand by a list that left after `asked`.
+    fn stands_behind(&self, names: SharedNames, asked: Moment) -> Entered {
+        match self.waits_behind(&names, asked) {
+            true => Entered::InMemory,
+            false => Entered::Listed(names),
+        }
+    }
+
+    /// Whether, by a list that left after `asked`, we wait in memory for the one right ahead of us.
+    pub(crate) fn waits_behind(&self, names: &SharedNames, asked: Moment) -> bool {
+        let generation = self.server_session.link().generation;
+        self.position.as_ref().is_some_and(|position| position.is_listed(names, asked, generation))
+    }
+
+    /// In the line of the session, if we stand there.
+    pub(crate) fn position(&self) -> Option<&Position> {
+        self.position.as_ref()
     }
 
     fn new(server_session: &Arc<ServerSession>, parent: &str, naming: Naming, kind: Kind) -> Place {
@@ -190,6 +225,7 @@ impl Place {
             guid,
             node: None,
             is_in_doubt: false,
+            position: None,
         }
     }
 
@@ -202,6 +238,7 @@ impl Place {
             guid: String::new(),
             node: None,
             is_in_doubt: false,
+            position: None,
         };
         place.found(path, -1);
         place
@@ -311,6 +348,12 @@ impl Place {
     pub(crate) fn forget(mut self) -> Option<Node> {
         self.is_in_doubt = false;
         self.node.take()
+    }
+
+    /// The same, with where it stands in its line.
+    pub(crate) fn hand_over(mut self) -> Option<(Node, Option<Position>)> {
+        let position = self.position.take();
+        Some((self.forget()?, position))
     }
 
     /// Deletes the node in the background; the answer resolves when that is confirmed.

@@ -103,7 +103,7 @@ pub(super) async fn take(
         }
     };
     pending.is_settled = true;
-    let nodes = created.into_iter().map(|Created { path, czxid }| {
+    let nodes = created.into_iter().map(|Created { path, czxid, .. }| {
         let entry = ContenderName::permit(path::name(&path));
         Node::of(path, entry, czxid)
     });
@@ -141,7 +141,7 @@ impl Pending {
                     // session has not changed.
                     let found = ours
                         .into_iter()
-                        .map(|name| Created { path: path::join(&self.path, name), czxid: -1 })
+                        .map(|name| Created { path: path::join(&self.path, name), czxid: -1, stat: None })
                         .collect();
                     return Ok(Some(found));
                 }

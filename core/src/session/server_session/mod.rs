@@ -89,8 +89,8 @@ pub(crate) struct ServerSession {
     /// Servers before 3.5.7 do not say which ephemeral nodes a session has.
     own_list: Capability,
     shared_lists: SharedLists,
-    /// Each path that is watched for who is alone on it has a clone: see [`crate::turn::uncontended`].
-    pub(crate) watched_parents: Arc<()>,
+    /// Each path that is watched for what the numbers on it prove has a clone: see [`crate::turn::line`].
+    pub(crate) watched_paths: Arc<()>,
     catching_up: CatchingUp,
     counters: Arc<Counters>,
     process: Process,
@@ -151,7 +151,7 @@ impl ServerSession {
             several_reads: Capability::default(),
             own_list: Capability::default(),
             shared_lists: SharedLists::default(),
-            watched_parents: Arc::default(),
+            watched_paths: Arc::default(),
             catching_up: CatchingUp::default(),
             counters,
             process: Process::present(),

@@ -253,7 +253,7 @@ impl Wire for GuestSession {
             let options = create_options(mode, &acl);
             let (stat, sequence) = client.create(&path, &data, &options).await?;
             let path = if mode.is_sequential() { format!("{path}{sequence}") } else { path };
-            Ok(Created { path, czxid: stat.czxid })
+            Ok(Created { path, czxid: stat.czxid, stat: None })
         });
         match mode.is_ephemeral() {
             true => self.noted(created, |created, nodes| _ = nodes.insert(created.path.clone())),
@@ -400,7 +400,7 @@ fn watch(watcher: zk::OneshotWatcher) -> Watch {
 fn applied(result: zk::MultiWriteResult) -> Applied {
     match result {
         zk::MultiWriteResult::Delete => Applied::Deleted,
-        zk::MultiWriteResult::Create { path, stat } => Applied::Created(Created { path, czxid: stat.czxid }),
+        zk::MultiWriteResult::Create { path, stat } => Applied::Created(Created { path, czxid: stat.czxid, stat: None }),
         zk::MultiWriteResult::SetData { stat: found } => Applied::Set(stat(found)),
         // The one that is left.
         _ => Applied::Checked,

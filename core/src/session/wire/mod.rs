@@ -202,6 +202,8 @@ pub struct Created {
     pub path: String,
     /// Servers before 3.8.2 do not tell it of what a transaction created: it is then −1.
     pub czxid: i64,
+    /// If it was told, and asked for.
+    pub stat: Option<Stat>,
 }
 
 /// What became of one part of a transaction.

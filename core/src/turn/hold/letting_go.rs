@@ -12,6 +12,7 @@ use crate::session::call::refusal;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Flight, WireError, Write};
 use crate::turn::grant::{Grant, OwnNodeWatch};
+use crate::turn::line::Passed;
 
 impl Hold {
     /// One owner lets go now; for the last one the future deletes our nodes. ConnectionLost from it means unconfirmed, and
@@ -51,6 +52,7 @@ impl Hold {
                 Err(WireError::NoNode) if is_ambiguous => {}
                 Err(WireError::NoNode) => {
                     deletion.is_confirmed = true;
+                    deletion.passed.iter().for_each(Passed::was_gone);
                     let reason = self.deletion_reason();
                     return Err(Error::not_held("its node was deleted by somebody else")
                         .with_reason(reason)
@@ -63,6 +65,7 @@ impl Hold {
                 }
                 Err(WireError::NoAuth) => {
                     deletion.is_confirmed = true;
+                    deletion.passed.iter().for_each(Passed::is_refused);
                     deletion.when_allowed();
                     return Err(Error::new(
                         ErrorKind::Denied,
@@ -107,14 +110,31 @@ impl Hold {
             node: node.path.clone(),
             czxid: node.czxid,
             guard: self.guard.as_deref().cloned(),
+            passed: None,
             is_confirmed: false,
         });
-        let deletions = deletions.collect();
-        if let Some(uncontended) = &self.uncontended {
-            uncontended.let_go(&self.server_session, self.node());
-        }
+        let mut deletions: Vec<_> = deletions.collect();
+        self.leave_lines(&mut deletions);
         drop(self.take_loss_callbacks());
         Ok(deletions)
+    }
+
+    /// The next one of this session has the turn before the deletions are answered, unless somebody asked for it, may still
+    /// see by our node that we hold, or may yet see a write of ours applied.
+    fn leave_lines(&self, deletions: &mut [Deletion]) {
+        let mut inner = lock(&self.inner);
+        let (positions, is_revoked) = (std::mem::take(&mut inner.positions), inner.is_revoked);
+        drop(inner);
+        let may_pass = !is_revoked
+            && !self.is_named.load(Ordering::Acquire)
+            && self.writes.outcome() == GuardedOutcome::Known;
+        for position in positions {
+            let at = self.nodes.iter().position(|node| position.is_of(node));
+            let passed = position.lets_go(may_pass);
+            if let Some(deletion) = at.and_then(|at| deletions.get_mut(at)) {
+                deletion.passed = passed;
+            }
+        }
     }
 
     /// Passes the turn on to another owner of this client, if one waits; false if the nodes are to be deleted.
@@ -124,18 +144,20 @@ impl Hold {
         let interests = std::mem::take(&mut inner.interests);
         let (is_revoked, is_watched) = (inner.is_revoked, inner.watches_own_nodes);
         let followers = std::mem::take(&mut inner.followers);
+        let positions = std::mem::take(&mut inner.positions);
         drop(inner);
         let outcome = self.writes.outcome();
         if is_revoked || outcome == GuardedOutcome::Unknown {
             // It is not passed on: the owner was asked to let somebody else have it, or a write without an answer could still
             // be applied, which the deletion of the node prevents.
+            lock(&self.inner).positions = positions;
             drop((interests, handoff));
             return false;
         }
         let mut grant = Grant::of(self.server_session.clone(), self.nodes.clone(), interests);
         grant.own = followers.into_iter().map(OwnNodeWatch::Followed).collect();
         grant.is_watched = is_watched;
-        grant.uncontended = self.uncontended.clone();
+        grant.positions = positions;
         if outcome == GuardedOutcome::Known {
             handoff.pass(grant);
             return true;
@@ -157,6 +179,8 @@ struct Deletion {
     node: String,
     czxid: i64,
     guard: Option<Write>,
+    /// The turn that was passed on already.
+    passed: Option<Passed>,
     /// The request, until its answer is waited for.
     flight: UnlessForked<Option<Flight<()>>>,
     is_confirmed: bool,
@@ -180,6 +204,13 @@ impl Drop for Deletion {
         }
         let flight = self.flight.take().unwrap_or_else(|| self.again());
         let (node, guard) = (std::mem::take(&mut self.node), self.guard.take());
-        drop(self.server_session.delete_until_confirmed(node, self.czxid, guard, flight));
+        let deleted = self.server_session.delete_until_confirmed(node, self.czxid, guard, flight);
+        if let Some(passed) = self.passed.take() {
+            let answered = async move {
+                deleted.await;
+                drop(passed);
+            };
+            drop(self.server_session.in_background(answered));
+        }
     }
 }

@@ -10,7 +10,7 @@ mod letting_go;
 mod losing;
 pub(crate) mod own_nodes;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use tokio::sync::watch;
@@ -19,9 +19,9 @@ use finishing::{Finishing, InDoubt};
 use guarded::GuardedWrites;
 
 use super::grant::{Grant, OwnNodeWatch};
+use super::line::Position;
 use super::local_handoff::HandoffGuard;
 use super::place::Node;
-use super::uncontended::Uncontended;
 use crate::error::{Error, LostReason, Result};
 use crate::log::{self, Tenancy};
 use crate::mutex::lock;
@@ -54,8 +54,8 @@ pub(crate) struct Hold {
     says: Arc<[u8]>,
     /// A condition of their deletion: see [`Grant::guard`].
     guard: Option<Box<Write>>,
-    /// What the handle remembers: it is told when our node has been let go.
-    uncontended: Option<Arc<Uncontended>>,
+    /// Whether anybody may know our node by name, and asks whether it stands to know whether this is held.
+    is_named: AtomicBool,
     /// How many let it go one by one: the nested acquisitions of a reentrant handle.
     owners: AtomicUsize,
     began: Moment,
@@ -74,6 +74,8 @@ struct HoldInner {
     interests: Vec<Interest>,
     /// Passed on or dropped at the end: then the next one of this client that waits for it has it.
     handoff: Option<HandoffGuard>,
+    /// Dropped at the end: who stands behind us in the line of the session looks then.
+    positions: Vec<Position>,
     /// Dropped at the end, whatever it is: what the owner keeps locked meanwhile.
     keeps: Option<Box<dyn Send>>,
     on_lost: Vec<(u64, LossCallback)>,
@@ -101,6 +103,7 @@ impl Hold {
         // From here on their deletion is our business.
         let nodes = std::mem::take(&mut grant.nodes);
         let (interests, handoff) = (std::mem::take(&mut grant.interests), grant.handoff.take());
+        let positions = std::mem::take(&mut grant.positions);
         let passes = handoff.as_ref().map_or(0, HandoffGuard::passes);
         let says = grant.says.take().unwrap_or_else(|| session.identity().as_bytes().into());
         let is_followed = grant.own.len() == nodes.len();
@@ -124,7 +127,7 @@ impl Hold {
             nodes,
             says,
             guard: grant.guard.take(),
-            uncontended: grant.uncontended.take(),
+            is_named: AtomicBool::new(false),
             owners: AtomicUsize::new(1),
             passes,
             writes: Arc::default(),
@@ -133,6 +136,7 @@ impl Hold {
             inner: Mutex::new(HoldInner {
                 interests: Vec::new(),
                 handoff,
+                positions: Vec::new(),
                 keeps,
                 on_lost: Vec::new(),
                 on_revoke: Vec::new(),
@@ -148,6 +152,8 @@ impl Hold {
         let mut inner = lock(&hold.inner);
         inner.interests = interests;
         inner.interests.iter().for_each(|interest| interest.admit(tenant.clone()));
+        positions.iter().for_each(|position| position.is_held_by(tenant.clone()));
+        inner.positions = positions;
         drop(inner);
         if is_followed {
             hold.heed(followers);
@@ -172,6 +178,11 @@ impl Hold {
 
     pub(crate) fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// Somebody is told the name of our node, and may ask whether it stands. So the turn is not passed on before it is gone.
+    pub(crate) fn is_named(&self) {
+        self.is_named.store(true, Ordering::Release);
     }
 
     pub(crate) fn passes(&self) -> u32 {
@@ -272,7 +283,8 @@ impl Hold {
     fn take_loss_callbacks(&self) -> Vec<(u64, LossCallback)> {
         let mut inner = lock(&self.inner);
         let asked = std::mem::take(&mut inner.on_revoke);
-        let ended = (std::mem::take(&mut inner.interests), inner.handoff.take(), inner.keeps.take());
+        let positions = std::mem::take(&mut inner.positions);
+        let ended = (std::mem::take(&mut inner.interests), inner.handoff.take(), inner.keeps.take(), positions);
         let callbacks = std::mem::take(&mut inner.on_lost);
         drop(inner);
         drop((asked, ended));

@@ -151,7 +151,7 @@ async fn if_any<T>(flight: impl Future<Output = Result<T, WireError>>) -> Result
 /// What became of each part, or the first that failed for a reason of its own.
 fn applied(results: Vec<WriteResult<'_>>, chroot: &str) -> Result<Vec<Applied>, WireError> {
     let its_own = |code: i32| code != 0 && code != Code::RuntimeInconsistency as i32;
-    let created = |path: &str, czxid| Applied::Created(Created { path: below(chroot, path), czxid });
+    let created = |path: &str, czxid| Applied::Created(Created { path: below(chroot, path), czxid, stat: None });
     let (mut all, mut others_failed) = (Vec::new(), false);
     for (index, result) in results.into_iter().enumerate() {
         match result {
@@ -211,7 +211,9 @@ impl<C: Channel> Wire for OwnSession<C> {
     fn create(&self, path: &str, data: &[u8], mode: CreateMode, acl: &AclChoice) -> Flight<Created> {
         let chroot = self.chroot.clone();
         self.ask(&Request::Write(create(self.full(path), data, mode, acl)), move |reply| match reply {
-            Reply::Created { path, stat } => Some(Created { path: below(&chroot, &path), czxid: stat.czxid }),
+            Reply::Created { path, stat } => {
+                Some(Created { path: below(&chroot, &path), czxid: stat.czxid, stat: Some(stat) })
+            }
             _ => None,
         })
     }

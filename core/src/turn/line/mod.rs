@@ -1,0 +1,341 @@
+//! The line of a session: its contenders on one path, in the order of their numbers.
+//!
+//! At the server only the foremost of them watches anybody. Who stands right behind another one of the line waits in memory:
+//! nothing can be theirs before it was that one's. Who lets go has its deletion on its way first, and then passes the turn to
+//! the next in memory, without an answer: everybody else's node stands behind both.
+//!
+//! 1. A contender stands **right behind** another one of ours if a list that was taken after its creation says so, or if its
+//!    number is the next one and the path is certainly the node that it was (see [`watched_path`]). Those whose creates left
+//!    earlier may not have come yet: until then it waits, too.
+//! 2. Where one leaves the line that waits in memory itself, the next one stands behind the one before. Where the foremost
+//!    leaves, the next one looks.
+//! 3. The turn is passed on only if the owner saw no reason against it (see [`Hold`](super::hold::Hold)), the next one's node
+//!    was seen to stand a short time ago on this connection, the session is certain for long enough, and not too many deletions
+//!    are unconfirmed. Else the next one looks, behind the deletion.
+//! 4. A node of ours whose create or deletion is in doubt is in no line: it is watched like a stranger's.
+//!
+//! Readers and writers wait for others than the one right ahead, so none of them waits here. Their numbers prove as much.
+
+mod position;
+mod watched_path;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::task::Waker;
+
+pub(crate) use position::{Joined, Passed, Position};
+use watched_path::{SOON, WatchedPath};
+
+use super::REVOKE;
+use super::name::{ContenderName, Kind};
+use super::order::Contenders;
+use super::place::TurnRequest;
+use crate::mutex::lock;
+use crate::path;
+use crate::process::UnlessForked;
+use crate::session::Session;
+use crate::session::clock::{Clock, Moment};
+use crate::session::contenders_ahead::{AheadAtLastLook, ContendersAhead};
+use crate::session::server_session::shared_lists::SharedNames;
+use crate::session::server_session::{ServerSession, Tenant};
+use crate::session::wire::{Event, Stat, WireError};
+
+/// How many deletions may be unconfirmed while the turn is passed on: so far may others see who held behind who holds.
+const MOST_UNCONFIRMED: usize = 32;
+
+/// The lines of a client, by path.
+#[derive(Default)]
+struct Lines(Mutex<BTreeMap<String, Vec<Weak<Line>>>>);
+
+/// What a handle remembers of the line that it stood in last. So a line lasts as long as who comes and goes there.
+#[derive(Default)]
+pub(crate) struct LastLine(UnlessForked<Mutex<Option<Arc<Line>>>>);
+
+pub(crate) struct Line {
+    server_session: Weak<ServerSession>,
+    path: String,
+    kind: Kind,
+    clock: Arc<dyn Clock>,
+    lines: Weak<Lines>,
+    /// A forked child has neither its watch nor the locks below that.
+    inner: UnlessForked<Mutex<LineInner>>,
+}
+
+#[derive(Default)]
+struct LineInner {
+    /// In the order of their numbers.
+    contenders: VecDeque<Contender>,
+    /// The creates that have left and of whose answers nothing is known here, in the order in which they left.
+    arriving: VecDeque<u64>,
+    next_serial: u64,
+    /// Era and number of the last one that has left the line: who gets the next number stands right behind the last one that
+    /// is in it, or has the turn if there is none.
+    tail: Option<(u32, i32)>,
+    path: WatchedPath,
+    /// Turns that were passed on over nodes whose deletion is not answered.
+    unconfirmed: usize,
+    /// A deletion was refused: nothing is passed on any more.
+    is_refused: bool,
+    /// Somebody sees to it that nothing is watched for nothing, and that who waits long is watched.
+    is_attended: bool,
+    /// Who was the foremost in memory when that one looked last.
+    foremost: Option<i32>,
+}
+
+/// A node of ours.
+struct Contender {
+    entry: ContenderName,
+    number: i32,
+    /// Of its create.
+    serial: u64,
+    era: u32,
+    behind: Behind,
+    has_turn: bool,
+    /// When it was last known to stand, and on which connection.
+    seen: Moment,
+    generation: u64,
+    /// The connection on which it is watched, if nothing has been told.
+    watched_on: Option<u64>,
+    /// Somebody has written it, and it has to be read: it waits in memory no more.
+    is_written: bool,
+    news: Option<TurnNews>,
+    waker: Option<Waker>,
+    tenant: Option<Weak<dyn Tenant>>,
+    /// What it says, and its metadata if the server told them.
+    says: Arc<[u8]>,
+    stat: Option<Stat>,
+    /// What it knows itself of those ahead of it.
+    ahead: Option<Arc<ContendersAhead>>,
+}
+
+/// Behind whom a contender stands.
+enum Behind {
+    /// A stranger, or nobody: it looks for itself.
+    Stranger,
+    /// The one before it in the line.
+    Previous,
+    /// One with that number, if its create is one of those that left earlier and have not arrived.
+    Arriving { number: i32 },
+}
+
+/// What who waits in memory is told.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TurnNews {
+    /// It has the turn.
+    Turn,
+    /// It is to look for itself.
+    Look,
+}
+
+/// Wakes when the lock is not held any more.
+type Woken = Option<Waker>;
+
+impl Line {
+    /// The line of that session in which `request` stands.
+    pub(super) fn of(request: &TurnRequest<'_>, server_session: &Arc<ServerSession>) -> Arc<Line> {
+        let Some(LastLine(last)) = request.last_line else {
+            return Line::find(request.session, server_session, request.path, request.kind);
+        };
+        let mut last = lock(last);
+        match &*last {
+            Some(line) if std::ptr::eq(line.server_session.as_ptr(), Arc::as_ptr(server_session)) => line.clone(),
+            _ => {
+                let line = Line::find(request.session, server_session, request.path, request.kind);
+                let before = last.replace(line.clone());
+                drop(last);
+                drop(before);
+                line
+            }
+        }
+    }
+
+    fn find(session: &Session, server_session: &Arc<ServerSession>, path: &str, kind: Kind) -> Arc<Line> {
+        let lines = session.extensions.of::<Lines>();
+        let mut by_path = lock(&lines.0);
+        let here = by_path.entry(path.to_owned()).or_default();
+        let is_it = |line: &Arc<Line>| {
+            line.kind == kind && std::ptr::eq(line.server_session.as_ptr(), Arc::as_ptr(server_session))
+        };
+        // Kept until the lock is not held any more: the last that knows a line takes it out.
+        let lines_here: Vec<_> = here.iter().filter_map(Weak::upgrade).collect();
+        if let Some(line) = lines_here.iter().find(|line| is_it(line)) {
+            let line = line.clone();
+            drop(by_path);
+            return line;
+        }
+        let line = Arc::new(Line {
+            server_session: Arc::downgrade(server_session),
+            path: path.to_owned(),
+            kind,
+            clock: session.clock().clone(),
+            lines: Arc::downgrade(&lines),
+            inner: UnlessForked::default(),
+        });
+        here.push(Arc::downgrade(&line));
+        drop(by_path);
+        line
+    }
+
+    fn inner(&self) -> MutexGuard<'_, LineInner> {
+        lock(&self.inner)
+    }
+
+    /// Sees to what takes long, for as long as anything does.
+    fn attend(self: &Arc<Line>, inner: &mut LineInner) {
+        if !std::mem::replace(&mut inner.is_attended, true) {
+            let (line, clock) = (Arc::downgrade(self), self.clock.clone());
+            self.clock.spawn(Box::pin(async move {
+                loop {
+                    clock.sleep_until(clock.now() + SOON).await;
+                    let Some(line) = line.upgrade() else { return };
+                    if !line.look_after() {
+                        return;
+                    }
+                }
+            }));
+        }
+    }
+
+    /// Gives the watch of the path back if nobody comes, and watches the node of the foremost that waits in memory if it has
+    /// waited for so long. False if there is nothing to see to any more.
+    fn look_after(self: &Arc<Line>) -> bool {
+        let mut inner = self.inner();
+        let is_given_back = inner.path.is_given_back(self.clock.now());
+        let foremost = inner.contenders.iter().find(|one| one.waits());
+        let waits = foremost.is_some();
+        let foremost = foremost.map(|one| (one.number, one.watched_on, one.entry.name.clone()));
+        let before = std::mem::replace(&mut inner.foremost, foremost.as_ref().map(|(number, ..)| *number));
+        inner.is_attended = waits || !is_given_back;
+        let goes_on = inner.is_attended;
+        drop(inner);
+        if let (Some((number, watched_on, name)), Some(server_session)) = (foremost, self.server_session.upgrade())
+            && before == Some(number)
+            && watched_on != Some(server_session.link().generation)
+        {
+            self.watch(&server_session, number, name);
+        }
+        goes_on
+    }
+
+    /// Watches a node of the line.
+    fn watch(self: &Arc<Line>, server_session: &Arc<ServerSession>, number: i32, name: String) {
+        let generation = server_session.link().generation;
+        let (node, line) = (path::join(&self.path, &name), Arc::downgrade(self));
+        let flight = server_session.watch_data(&node);
+        self.clock.spawn(Box::pin(async move {
+            let told = match flight.await {
+                Ok((data, _, watch)) => {
+                    let Some(line) = line.upgrade() else { return };
+                    line.of_number(number, &name, |one| one.watched_on = Some(generation));
+                    drop(line);
+                    if data == REVOKE { Event::DataChanged } else { watch.await }
+                }
+                Err(WireError::NoNode) => Event::Deleted,
+                // It is asked for again.
+                Err(_) => return,
+            };
+            let Some(line) = line.upgrade() else { return };
+            let woken = line.of_number(number, &name, |one| {
+                (one.watched_on, one.is_written) = (None, told == Event::DataChanged);
+                one.waits().then(|| one.looks()).flatten()
+            });
+            wake(woken.flatten());
+        }));
+    }
+
+    fn of_number<T>(&self, number: i32, name: &str, change: impl FnOnce(&mut Contender) -> T) -> Option<T> {
+        let mut inner = self.inner();
+        let at = inner.at(number).ok()?;
+        let one = &mut inner.contenders[at];
+        (one.entry.name == name).then(|| change(one))
+    }
+
+    /// Those who hold hear whether their nodes stand: one was found gone that nobody of ours has deleted.
+    fn holders_look(&self) {
+        let holders: Vec<_> = self.inner().contenders.iter().filter_map(|one| one.tenant.clone()).collect();
+        holders.iter().filter_map(Weak::upgrade).for_each(|holder| holder.is_written());
+    }
+}
+
+impl Contender {
+    /// Whether it waits in memory.
+    fn waits(&self) -> bool {
+        !self.has_turn && !matches!(self.behind, Behind::Stranger)
+    }
+
+    fn is_told(&mut self, news: TurnNews) -> Woken {
+        self.news = Some(news);
+        self.waker.take()
+    }
+
+    fn looks(&mut self) -> Woken {
+        self.behind = Behind::Stranger;
+        self.is_told(TurnNews::Look)
+    }
+
+    /// Whether it was seen to stand a short time ago.
+    fn stands(&self, server_session: &ServerSession, now: Moment) -> bool {
+        let here = server_session.link().generation;
+        let is_new = self.generation == here && now.since(self.seen) < server_session.session_timeout() / 8;
+        is_new || self.watched_on == Some(here)
+    }
+}
+
+impl LineInner {
+    fn at(&self, number: i32) -> Result<usize, usize> {
+        self.contenders.binary_search_by_key(&number, |one| one.number)
+    }
+
+    fn of(&mut self, number: i32) -> Option<&mut Contender> {
+        let at = self.at(number).ok()?;
+        self.contenders.get_mut(at)
+    }
+
+    /// Whether who got `number` in that era stands right behind the last one of the line, or has the turn if there is none.
+    fn is_next(&mut self, server_session: &ServerSession, era: u32, number: i32) -> bool {
+        let Some(before) = number.checked_sub(1).filter(|before| *before >= 0) else { return false };
+        let is_ours = self.tail == Some((era, before)) || self.of(before).is_some_and(|one| one.era == era);
+        is_ours && self.path.proves(server_session, era)
+    }
+
+    /// A create is answered, or of no use: those who waited for that look if it was not the one right ahead of them.
+    fn has_arrived(&mut self, serial: u64, woken: &mut Vec<Waker>) {
+        if let Ok(at) = self.arriving.binary_search(&serial) {
+            self.arriving.remove(at);
+        }
+        let first = self.arriving.front().copied().unwrap_or(u64::MAX);
+        for one in &mut self.contenders {
+            if one.serial <= first && matches!(one.behind, Behind::Arriving { .. }) {
+                woken.extend(one.looks());
+            }
+        }
+    }
+
+    /// The one before `at` has come: who waited for it stands right behind it.
+    fn is_joined(&mut self, at: usize) {
+        let number = self.contenders[at].number;
+        if let Some(next) = self.contenders.get_mut(at + 1)
+            && matches!(next.behind, Behind::Arriving { number: expected } if expected == number)
+        {
+            next.behind = Behind::Previous;
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        // In a forked child the lines are the parent's.
+        let Some(lines) = self.lines.upgrade().filter(|_| self.inner.process().is_present()) else { return };
+        let mut by_path = lock(&lines.0);
+        if let Some(here) = by_path.get_mut(&self.path) {
+            here.retain(|line| line.strong_count() > 0);
+            if here.is_empty() {
+                by_path.remove(&self.path);
+            }
+        }
+    }
+}
+
+fn wake(woken: impl IntoIterator<Item = Waker>) {
+    woken.into_iter().for_each(Waker::wake);
+}

@@ -1,0 +1,336 @@
+//! A contender's own view of its line: coming, waiting, having the turn, and going.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use super::*;
+use crate::turn::place::Node;
+
+/// A create that has left. Dropped, it is of no use to the line.
+pub(crate) struct Arrival {
+    line: Arc<Line>,
+    serial: u64,
+    era: u32,
+    left: Moment,
+    generation: u64,
+}
+
+/// How a contender stands that has come.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Joined {
+    Turn,
+    InMemory,
+    /// A list has to tell, if it has not done so.
+    Unknown,
+}
+
+impl Line {
+    /// To be asked right before a create leaves: whatever this session has let go of by then is deleted ahead of it.
+    pub(in crate::turn) fn arrive(self: &Arc<Line>, server_session: &Arc<ServerSession>) -> Arrival {
+        let (left, generation) = (self.clock.now(), server_session.link().generation);
+        let mut inner = self.inner();
+        let serial = inner.next_serial;
+        inner.next_serial += 1;
+        inner.arriving.push_back(serial);
+        let era = inner.path.era_of_create(server_session, &self.path);
+        if era != 0 {
+            self.attend(&mut inner);
+        }
+        drop(inner);
+        Arrival { line: self.clone(), serial, era, left, generation }
+    }
+}
+
+impl Arrival {
+    /// Whether the number alone may tell how it stands.
+    pub(in crate::turn) fn needs_no_list(&self, server_session: &ServerSession) -> bool {
+        let mut inner = self.line.inner();
+        let is_known = match inner.contenders.back() {
+            Some(last) => self.line.kind.is_plain() && last.era == self.era,
+            None => {
+                inner.tail.is_some_and(|(era, _)| era == self.era)
+                    || (self.line.kind.is_plain() && inner.arriving.len() > 1)
+            }
+        };
+        is_known && inner.path.proves(server_session, self.era)
+    }
+
+    /// The node was created. What it says, and what the server said of it, is for those who ask who holds.
+    pub(in crate::turn) fn joins(
+        self,
+        server_session: &ServerSession,
+        node: &Node,
+        says: &[u8],
+        stat: Option<Stat>,
+    ) -> Option<(Position, Joined)> {
+        let number = node.entry.sequence;
+        if node.entry.is_late() {
+            return None;
+        }
+        let (line, is_plain) = (self.line.clone(), self.line.kind.is_plain());
+        let mut inner = line.inner();
+        let on_the_way = inner.arriving.len();
+        inner.path.comes(number, on_the_way, self.left);
+        // Two of one number there are only where the path was made anew.
+        let Err(at) = inner.at(number) else { return None };
+        let is_next = inner.is_next(server_session, self.era, number);
+        let are_arriving = inner.arriving.front().is_some_and(|first| *first < self.serial);
+        let (behind, joined) = match is_next {
+            true if at == 0 => (Behind::Stranger, Joined::Turn),
+            true if is_plain => (Behind::Previous, Joined::InMemory),
+            false if is_plain && are_arriving && inner.path.proves(server_session, self.era) => {
+                (Behind::Arriving { number: number - 1 }, Joined::InMemory)
+            }
+            _ => (Behind::Stranger, Joined::Unknown),
+        };
+        let contender = Contender {
+            entry: node.entry.clone(),
+            number,
+            serial: self.serial,
+            era: self.era,
+            behind,
+            has_turn: joined == Joined::Turn,
+            seen: self.left,
+            generation: self.generation,
+            watched_on: None,
+            is_written: false,
+            news: None,
+            waker: None,
+            tenant: None,
+            says: says.into(),
+            stat,
+            ahead: None,
+        };
+        inner.contenders.insert(at, contender);
+        inner.is_joined(at);
+        if joined == Joined::InMemory {
+            line.attend(&mut inner);
+        }
+        drop(inner);
+        // Behind the insertion: those who waited for this create find it.
+        drop(self);
+        Some((Position { line, number }, joined))
+    }
+}
+
+impl Drop for Arrival {
+    fn drop(&mut self) {
+        if self.line.inner.process().is_present() {
+            let mut woken = Vec::new();
+            self.line.inner().has_arrived(self.serial, &mut woken);
+            wake(woken);
+        }
+    }
+}
+
+/// The place of a node of ours in its line, until this is dropped.
+pub(crate) struct Position {
+    line: Arc<Line>,
+    number: i32,
+}
+
+impl Position {
+    /// Whether it is that of `node`.
+    pub(in crate::turn) fn is_of(&self, node: &Node) -> bool {
+        self.number == node.entry.sequence && path::parent(&node.path) == self.line.path
+    }
+
+    /// Whether it waits in memory.
+    pub(in crate::turn) fn waits(&self) -> bool {
+        self.line.inner().of(self.number).is_some_and(|one| one.waits() || one.news.is_some())
+    }
+
+    /// What there is to act on.
+    pub(in crate::turn) async fn news(&self) -> TurnNews {
+        poll_fn(|cx| {
+            let mut inner = self.line.inner();
+            let Some(one) = inner.of(self.number) else { return Poll::Ready(TurnNews::Look) };
+            match one.news.take() {
+                Some(news) => Poll::Ready(news),
+                None => {
+                    if one.waker.as_ref().is_none_or(|waker| !waker.will_wake(cx.waker())) {
+                        one.waker = Some(cx.waker().clone());
+                    }
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Whether the node was seen to stand a short time ago.
+    pub(in crate::turn) fn stands(&self, server_session: &ServerSession) -> bool {
+        let now = self.line.clock.now();
+        self.line.inner().of(self.number).is_some_and(|one| one.stands(server_session, now))
+    }
+
+    /// A list that left after `asked` has the node. Answers whether it waits in memory from now on, as the one right ahead of it
+    /// is of this line.
+    pub(in crate::turn) fn is_listed(&self, names: &SharedNames, asked: Moment, generation: u64) -> bool {
+        let mut inner = self.line.inner();
+        let contenders = Contenders::of(names);
+        let Ok(at) = inner.at(self.number) else { return false };
+        let closest = contenders.before(&inner.contenders[at].entry).iter().next_back().cloned();
+        let first_arriving = inner.arriving.front().copied();
+        let is_ours = closest.as_ref().is_some_and(|closest| {
+            inner.of(closest.sequence).is_some_and(|one| one.entry.name == closest.name)
+        });
+        let one = &mut inner.contenders[at];
+        (one.seen, one.generation) = (asked, generation);
+        if one.has_turn || one.is_written || !self.line.kind.is_plain() {
+            return false;
+        }
+        one.behind = match closest {
+            Some(_) if is_ours => Behind::Previous,
+            Some(closest) if first_arriving.is_some_and(|first| first < one.serial) => {
+                Behind::Arriving { number: closest.sequence }
+            }
+            _ => Behind::Stranger,
+        };
+        let waits = one.waits();
+        if waits {
+            one.news = None;
+            self.line.attend(&mut inner);
+        }
+        waits
+    }
+
+    /// What a list says of the others of the line.
+    pub(in crate::turn) fn lists(&self, names: &SharedNames, asked: Moment, generation: u64) {
+        let (mut inner, contenders) = (self.line.inner(), Contenders::of(names));
+        for one in &mut inner.contenders {
+            if one.generation <= generation && contenders.has(&one.entry) {
+                (one.seen, one.generation) = (one.seen.max(asked), generation);
+            }
+        }
+    }
+
+    /// It has the turn, by what it has seen itself.
+    pub(in crate::turn) fn has_turn(&self) {
+        if let Some(one) = self.line.inner().of(self.number) {
+            one.has_turn = true;
+        }
+    }
+
+    /// It is held by `tenant`.
+    pub(in crate::turn) fn is_held_by(&self, tenant: Weak<dyn Tenant>) {
+        if let Some(one) = self.line.inner().of(self.number) {
+            one.tenant = Some(tenant);
+        }
+    }
+
+    /// How many of the line are ahead of it.
+    pub(in crate::turn) fn ahead(&self) -> usize {
+        let inner = self.line.inner();
+        inner.at(self.number).unwrap_or_default()
+    }
+
+    /// Notes in `contenders_ahead` who is ahead, as the line knows it whenever somebody asks. The next ones ask the foremost.
+    pub(in crate::turn) fn tells(&self, contenders_ahead: &Arc<ContendersAhead>) {
+        let (line, number) = (Arc::downgrade(&self.line), self.number);
+        if let Some(one) = self.line.inner().of(number) {
+            one.ahead = Some(contenders_ahead.clone());
+        }
+        if self.waits() {
+            contenders_ahead.asks(Arc::new(move || line.upgrade()?.ahead_of(number)));
+        }
+    }
+
+    /// It held, and its deletion has left. The next one has the turn if it may be passed on: the answer is to be told what
+    /// becomes of the deletion.
+    pub(in crate::turn) fn lets_go(mut self, may_pass: bool) -> Option<Passed> {
+        let number = std::mem::replace(&mut self.number, -1);
+        self.line.leave(number, Some(may_pass)).then(|| Passed { line: self.line.clone() })
+    }
+}
+
+impl Drop for Position {
+    fn drop(&mut self) {
+        if self.line.inner.process().is_present() {
+            self.line.leave(self.number, None);
+        }
+    }
+}
+
+impl Line {
+    /// One leaves the line; `lets_go` if it held and its deletion has left, with whether the turn may be passed on. Answers
+    /// whether it was.
+    fn leave(self: &Arc<Line>, number: i32, lets_go: Option<bool>) -> bool {
+        let server_session = self.server_session.upgrade();
+        let mut inner = self.inner();
+        let Ok(at) = inner.at(number) else { return false };
+        let Some(gone) = inner.contenders.remove(at) else { return false };
+        let is_linked = match gone.has_turn {
+            true => lets_go.is_some(),
+            false => matches!(gone.behind, Behind::Previous) && at > 0,
+        };
+        let tail = inner.tail.max(Some((gone.era, number)));
+        inner.tail = tail.filter(|_| is_linked);
+        let can_pass = lets_go == Some(true)
+            && self.kind == Kind::Lock
+            && gone.has_turn
+            && !inner.is_refused
+            && inner.unconfirmed < MOST_UNCONFIRMED;
+        let (mut woken, mut is_passed) = (None, false);
+        if let Some(next) = inner.contenders.get_mut(at)
+            && !next.has_turn
+            && matches!(next.behind, Behind::Previous)
+            && (gone.has_turn || !is_linked)
+        {
+            let now = self.clock.now();
+            is_passed = can_pass
+                && server_session.is_some_and(|session| session.is_firm() && next.stands(&session, now));
+            if is_passed {
+                next.has_turn = true;
+                woken = next.is_told(TurnNews::Turn);
+                inner.unconfirmed += 1;
+            } else {
+                woken = next.looks();
+            }
+        }
+        drop(inner);
+        wake(woken);
+        is_passed
+    }
+
+    /// Who is ahead of one that waits in memory.
+    fn ahead_of(&self, number: i32) -> Option<AheadAtLastLook> {
+        let inner = self.inner();
+        let at = inner.at(number).ok()?;
+        let first = inner.contenders.front().filter(|_| at > 0)?;
+        if first.has_turn {
+            let (name, says) = (first.entry.name.clone(), first.says.to_vec());
+            return Some(AheadAtLastLook::known(&self.path, name, at, first.stat.map(|stat| (says, stat))));
+        }
+        let foremost = first.ahead.clone()?;
+        drop(inner);
+        let mut ahead = foremost.ahead()?;
+        ahead.count += at;
+        Some(ahead)
+    }
+}
+
+/// A turn that was passed on while the deletion of the node of who had it is not answered.
+pub(crate) struct Passed {
+    line: Arc<Line>,
+}
+
+impl Passed {
+    /// Nobody lets us delete it: nothing is passed on any more.
+    pub(in crate::turn) fn is_refused(&self) {
+        self.line.inner().is_refused = true;
+    }
+
+    /// Somebody else had deleted it, and perhaps more.
+    pub(in crate::turn) fn was_gone(&self) {
+        self.line.holders_look();
+    }
+}
+
+impl Drop for Passed {
+    fn drop(&mut self) {
+        if self.line.inner.process().is_present() {
+            self.line.inner().unconfirmed -= 1;
+        }
+    }
+}
