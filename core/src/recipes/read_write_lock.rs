@@ -22,8 +22,8 @@ use crate::session::server_session::Tenant;
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
 use crate::turn;
 use crate::turn::grant::Grant;
-use crate::turn::line::LastLine;
 use crate::turn::hold::Hold;
+use crate::turn::line::LastLine;
 use crate::turn::name::{self, Kind};
 use crate::turn::place::{Node, Place, TurnRequest};
 

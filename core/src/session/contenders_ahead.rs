@@ -7,17 +7,17 @@ use crate::mutex::lock;
 
 /// Written by the waiter, read by others.
 #[derive(Default)]
-pub(crate) struct ContendersAhead(Mutex<Ahead>);
+pub(crate) struct ContendersAhead(Mutex<AheadNote>);
 
 /// Answers who is ahead of one that does not look itself.
-type Asked = Arc<dyn Fn() -> Option<AheadAtLastLook> + Send + Sync>;
+type AskAhead = Arc<dyn Fn() -> Option<AheadAtLastLook> + Send + Sync>;
 
 #[derive(Default, Clone)]
-enum Ahead {
+enum AheadNote {
     #[default]
     Unknown,
     Looked(AheadAtLastLook),
-    Asks(Asked),
+    Asks(AskAhead),
 }
 
 /// Those who were ahead when the waiter looked last.
@@ -54,9 +54,9 @@ impl ContendersAhead {
     pub(crate) fn ahead(&self) -> Option<AheadAtLastLook> {
         let ahead = lock(&self.0).clone();
         match ahead {
-            Ahead::Unknown => None,
-            Ahead::Looked(ahead) => Some(ahead),
-            Ahead::Asks(asked) => asked(),
+            AheadNote::Unknown => None,
+            AheadNote::Looked(ahead) => Some(ahead),
+            AheadNote::Asks(asked) => asked(),
         }
     }
 
@@ -64,22 +64,22 @@ impl ContendersAhead {
     pub(crate) fn saw(&self, parent: &str, first: &str, count: usize) {
         let mut now = lock(&self.0);
         let closest = match std::mem::take(&mut *now) {
-            Ahead::Looked(before) => before.closest,
+            AheadNote::Looked(before) => before.closest,
             _ => None,
         };
         let (parent, first) = (parent.to_owned(), first.to_owned());
-        *now = Ahead::Looked(AheadAtLastLook { parent, first, count, closest });
+        *now = AheadNote::Looked(AheadAtLastLook { parent, first, count, closest });
     }
 
     /// Whoever wants to know who is ahead asks `asked`.
-    pub(crate) fn asks(&self, asked: Asked) {
-        *lock(&self.0) = Ahead::Asks(asked);
+    pub(crate) fn asks(&self, asked: AskAhead) {
+        *lock(&self.0) = AheadNote::Asks(asked);
     }
 
     /// This is the node of the one that is closest ahead. What it said first stays, because a request to let go is written
     /// over its identity.
     pub(crate) fn read(&self, name: &str, data: Vec<u8>, stat: Stat) {
-        if let Ahead::Looked(ahead) = &mut *lock(&self.0) {
+        if let AheadNote::Looked(ahead) = &mut *lock(&self.0) {
             let is_new = |(before, _, seen): &(String, _, Stat)| before != name || seen.czxid != stat.czxid;
             if ahead.closest.as_ref().is_none_or(is_new) {
                 ahead.closest = Some((name.to_owned(), data, stat));
@@ -89,6 +89,6 @@ impl ContendersAhead {
 
     /// It waits no more.
     pub(crate) fn forget(&self) {
-        *lock(&self.0) = Ahead::Unknown;
+        *lock(&self.0) = AheadNote::Unknown;
     }
 }

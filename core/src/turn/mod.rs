@@ -28,9 +28,9 @@ pub(crate) mod order;
 pub(crate) mod place;
 
 use grant::{Grant, OwnNodeWatch};
+use line::{Position, TurnNews};
 use name::{ContenderName, Kind};
 use order::Contenders;
-use line::{Position, TurnNews};
 use place::{Entered, Listing, Node, Place, TurnRequest};
 
 /// What somebody writes into a contender's node to ask it to let go; Curator's word.
@@ -248,8 +248,14 @@ impl<'a> Wait<'a> {
     }
 
     /// Behind another one of this session. The turn, when it is passed on to us; `None` when we are to look for ourselves.
-    async fn wait_in_memory(&mut self, request: &TurnRequest<'_>, call: &mut Call) -> Result<Option<Interest>> {
-        let (Some(position), Some(node)) = (self.place.position(), self.place.node()) else { return Ok(None) };
+    async fn wait_in_memory(
+        &mut self,
+        request: &TurnRequest<'_>,
+        call: &mut Call,
+    ) -> Result<Option<Interest>> {
+        let (Some(position), Some(node)) = (self.place.position(), self.place.node()) else {
+            return Ok(None);
+        };
         let server_session = &self.place.server_session;
         if call.is_single_attempt() {
             return Err(Error::timeout("not acquired"));
@@ -259,8 +265,23 @@ impl<'a> Wait<'a> {
         if let Some(contenders_ahead) = call.contenders_ahead() {
             position.tells(contenders_ahead);
         }
-        if call.wait_for(position.news()).await? == TurnNews::Look {
-            return Ok(None);
+        // One that has looked before may be told of its own node, too.
+        let own = next(self.own.as_mut().map(|armed| &mut armed.watch));
+        let news = async {
+            tokio::select! {
+                biased;
+                _ = own => None,
+                news = position.news() => Some(news),
+            }
+        };
+        match call.wait_for(news).await? {
+            Some(TurnNews::Turn) => {}
+            Some(TurnNews::Look) => return Ok(None),
+            None => {
+                self.own = None;
+                position.leaves_memory();
+                return Ok(None);
+            }
         }
         let interest = server_session.interest(&node.path);
         // We may have been slow to hear of it.

@@ -8,9 +8,9 @@
 use std::sync::Arc;
 
 use super::deletable;
+use super::line::{Joined, LastLine, Line, Position};
 use super::name::{self, ContenderName, Kind};
 use super::order::Contenders;
-use super::line::{Joined, LastLine, Line, Position};
 use crate::error::Result;
 use crate::options::Naming;
 use crate::path;
@@ -127,7 +127,8 @@ impl Place {
             let line = (request.stands_in_line && !was_in_doubt).then(|| Line::of(request, &server_session));
             let arrival = line.map(|line| line.arrive(&server_session));
             let create = server_session.create(&place.asked, data, CreateMode::EphemeralSequential);
-            let needs_no_list = arrival.as_ref().is_some_and(|arrival| arrival.needs_no_list(&server_session));
+            let needs_no_list =
+                arrival.as_ref().is_some_and(|arrival| arrival.needs_no_list(&server_session));
             let list = (!needs_no_list).then(|| server_session.list_children(path, false));
             let mut joined = Joined::Unknown;
             // A create that finds its path cannot be overtaken any more.

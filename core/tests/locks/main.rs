@@ -13,6 +13,7 @@ mod faults;
 mod gate;
 mod handles;
 mod inspection;
+mod line;
 mod local_handoff;
 mod lock;
 mod multi_lock;

@@ -16,6 +16,7 @@ use crate::server::Changes;
 use crate::sim::{HostId, Instant, Sim};
 use crate::solo::Solo;
 use crate::standing::{Contender, Kind, Standing, parse};
+use crate::subject::Subject;
 use crate::tally::Tally;
 use crate::tell;
 use crate::tokens::Tokens;
@@ -86,6 +87,8 @@ struct Book {
     tokens: Tokens,
     /// At which step a session of which host ended last.
     ended: BTreeMap<HostId, u64>,
+    /// Nodes whose owner has let go, which may still stand: who comes next in the same session need not wait for that.
+    left: HashSet<String>,
     /// Acquisitions that were released and not lost.
     let_go: HashSet<u64>,
     is_parent_missing: bool,
@@ -110,11 +113,32 @@ impl Book {
             if contender.is_asked && !self.asked.contains(&contender.path) {
                 self.asked.insert(contender.path.clone());
             }
-            if !self.had_turn.contains_key(&contender.path) && standing.obstacle(contender).is_none() {
+        }
+        self.standing = standing;
+        self.note_turns();
+    }
+
+    fn note_turns(&mut self) {
+        let standing = self.standing.clone();
+        for contender in standing.all() {
+            if !self.had_turn.contains_key(&contender.path) && self.obstacle(contender).is_none() {
                 self.had_turn.insert(contender.path.clone(), self.looks);
             }
         }
-        self.standing = standing;
+    }
+
+    /// Who keeps a contender from holding. Of one session the next one may hold when the one before has let go.
+    fn obstacle(&self, contender: &Contender) -> Option<&Contender> {
+        let counts =
+            |other: &&Contender| !self.left.contains(&other.path) || other.session != contender.session;
+        self.standing.obstacles(contender).find(counts)
+    }
+
+    /// An owner has let go of these.
+    fn leaves(&mut self, nodes: Vec<String>) {
+        self.left.extend(nodes);
+        self.looks += 1;
+        self.note_turns();
     }
 
     /// Past the end of the range a node that is made again has the path that it had before.
@@ -126,13 +150,14 @@ impl Book {
         self.gone.remove(path);
         self.asked.remove(path);
         self.forced.remove(path);
+        self.left.remove(path);
         self.told_gone.retain(|(_, node), _| node != path);
     }
 
     /// The nodes of an acquisition, of which the core tells the first. Of several each has its czxid for a token, and
     /// permits that were taken together share theirs.
-    fn nodes_of(&self, first: String, tokens: &[u64]) -> Vec<String> {
-        if tokens.len() == 1 {
+    fn nodes_of(&self, first: Option<String>, tokens: &[u64]) -> Vec<String> {
+        if let Some(first) = first.filter(|_| tokens.len() == 1) {
             return vec![first];
         }
         let mut tokens = tokens.to_vec();
@@ -163,7 +188,7 @@ impl Book {
     /// Why a node does not entitle anybody to hold.
     fn why_not(&self, at: Option<usize>) -> Option<String> {
         let Some(at) = at else { return Some("which is gone".to_owned()) };
-        let obstacle = self.standing.obstacle(&self.standing.all()[at])?;
+        let obstacle = self.obstacle(&self.standing.all()[at])?;
         Some(format!("and {} stands before it", short(&obstacle.path)))
     }
 
@@ -329,7 +354,10 @@ impl Ledger {
 
     /// The turn has come: everything that must be true of that is checked before anybody else runs.
     pub fn granted(&self, sim: &Arc<Sim>, host: HostId, ticket: u64, held: &Arc<Held>) -> u64 {
-        let own = held.node().to_owned();
+        // Who is told the name of its node keeps it from being passed on before that is gone. A reader that took a writer's place
+        // has its token.
+        let is_named = sim.plan.subject == Subject::ReadWrite || ticket % 4 == 0;
+        let own = is_named.then(|| held.node().to_owned());
         let is_held = held.is_held();
         let mut book = self.book.lock();
         let nodes = book.nodes_of(own, &held.fencing_tokens());
@@ -355,7 +383,8 @@ impl Ledger {
                 nodes.len()
             ));
         }
-        if !book.had_their_turn(&nodes) && !nodes.is_empty() {
+        let is_forced = nodes.iter().any(|node| book.forced.contains(node));
+        if !book.had_their_turn(&nodes) && !nodes.is_empty() && !is_forced {
             let either =
                 if nodes.len() == 1 { "always had somebody before it" } else { "never stood at once" };
             wrongs.push(format!("h{host}: {name} was granted but {either}"));
@@ -398,9 +427,14 @@ impl Ledger {
 
     /// The owner has let go, or finds that it had lost. After a release that counted, no loss is told.
     pub fn released(&self, id: u64, counted: bool) {
-        self.holdings.lock().retain(|holding| holding.id != id);
+        let mut holdings = self.holdings.lock();
+        let at = holdings.iter().position(|holding| holding.id == id);
+        let nodes = at.map(|at| holdings.remove(at).nodes);
+        drop(holdings);
+        let mut book = self.book.lock();
+        nodes.into_iter().for_each(|nodes| book.leaves(nodes));
         if counted {
-            self.book.lock().let_go.insert(id);
+            book.let_go.insert(id);
         }
     }
 

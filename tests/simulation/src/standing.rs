@@ -106,8 +106,8 @@ impl Standing {
     }
 
     /// Who stands before a contender and keeps it from holding.
-    pub fn obstacle(&self, contender: &Contender) -> Option<&Contender> {
-        self.0.iter().find(|other| other.excludes(contender) && other.place() < contender.place())
+    pub fn obstacles(&self, contender: &Contender) -> impl Iterator<Item = &Contender> {
+        self.0.iter().filter(|other| other.excludes(contender) && other.place() < contender.place())
     }
 
     pub fn permits(&self) -> usize {
@@ -133,7 +133,7 @@ mod tests {
 
     fn keeps_out(ahead: &Contender, behind: &Contender) -> bool {
         let standing = Standing(vec![behind.clone(), ahead.clone()]);
-        standing.obstacle(behind).is_some_and(|obstacle| obstacle.path == ahead.path)
+        standing.obstacles(behind).any(|obstacle| obstacle.path == ahead.path)
     }
 
     #[test]

@@ -400,7 +400,9 @@ fn watch(watcher: zk::OneshotWatcher) -> Watch {
 fn applied(result: zk::MultiWriteResult) -> Applied {
     match result {
         zk::MultiWriteResult::Delete => Applied::Deleted,
-        zk::MultiWriteResult::Create { path, stat } => Applied::Created(Created { path, czxid: stat.czxid, stat: None }),
+        zk::MultiWriteResult::Create { path, stat } => {
+            Applied::Created(Created { path, czxid: stat.czxid, stat: None })
+        }
         zk::MultiWriteResult::SetData { stat: found } => Applied::Set(stat(found)),
         // The one that is left.
         _ => Applied::Checked,

@@ -284,7 +284,8 @@ impl Hold {
         let mut inner = lock(&self.inner);
         let asked = std::mem::take(&mut inner.on_revoke);
         let positions = std::mem::take(&mut inner.positions);
-        let ended = (std::mem::take(&mut inner.interests), inner.handoff.take(), inner.keeps.take(), positions);
+        let ended =
+            (std::mem::take(&mut inner.interests), inner.handoff.take(), inner.keeps.take(), positions);
         let callbacks = std::mem::take(&mut inner.on_lost);
         drop(inner);
         drop((asked, ended));

@@ -64,7 +64,7 @@ pub(crate) struct Line {
 #[derive(Default)]
 struct LineInner {
     /// In the order of their numbers.
-    contenders: VecDeque<Contender>,
+    contenders: VecDeque<LineContender>,
     /// The creates that have left and of whose answers nothing is known here, in the order in which they left.
     arriving: VecDeque<u64>,
     next_serial: u64,
@@ -83,13 +83,13 @@ struct LineInner {
 }
 
 /// A node of ours.
-struct Contender {
+struct LineContender {
     entry: ContenderName,
     number: i32,
     /// Of its create.
     serial: u64,
     era: u32,
-    behind: Behind,
+    behind: StandsBehind,
     has_turn: bool,
     /// When it was last known to stand, and on which connection.
     seen: Moment,
@@ -108,8 +108,8 @@ struct Contender {
     ahead: Option<Arc<ContendersAhead>>,
 }
 
-/// Behind whom a contender stands.
-enum Behind {
+/// StandsBehind whom a contender stands.
+enum StandsBehind {
     /// A stranger, or nobody: it looks for itself.
     Stranger,
     /// The one before it in the line.
@@ -127,9 +127,6 @@ pub(crate) enum TurnNews {
     Look,
 }
 
-/// Wakes when the lock is not held any more.
-type Woken = Option<Waker>;
-
 impl Line {
     /// The line of that session in which `request` stands.
     pub(super) fn of(request: &TurnRequest<'_>, server_session: &Arc<ServerSession>) -> Arc<Line> {
@@ -138,7 +135,9 @@ impl Line {
         };
         let mut last = lock(last);
         match &*last {
-            Some(line) if std::ptr::eq(line.server_session.as_ptr(), Arc::as_ptr(server_session)) => line.clone(),
+            Some(line) if std::ptr::eq(line.server_session.as_ptr(), Arc::as_ptr(server_session)) => {
+                line.clone()
+            }
             _ => {
                 let line = Line::find(request.session, server_session, request.path, request.kind);
                 let before = last.replace(line.clone());
@@ -208,7 +207,8 @@ impl Line {
         inner.is_attended = waits || !is_given_back;
         let goes_on = inner.is_attended;
         drop(inner);
-        if let (Some((number, watched_on, name)), Some(server_session)) = (foremost, self.server_session.upgrade())
+        if let (Some((number, watched_on, name)), Some(server_session)) =
+            (foremost, self.server_session.upgrade())
             && before == Some(number)
             && watched_on != Some(server_session.link().generation)
         {
@@ -243,7 +243,12 @@ impl Line {
         }));
     }
 
-    fn of_number<T>(&self, number: i32, name: &str, change: impl FnOnce(&mut Contender) -> T) -> Option<T> {
+    fn of_number<T>(
+        &self,
+        number: i32,
+        name: &str,
+        change: impl FnOnce(&mut LineContender) -> T,
+    ) -> Option<T> {
         let mut inner = self.inner();
         let at = inner.at(number).ok()?;
         let one = &mut inner.contenders[at];
@@ -257,19 +262,19 @@ impl Line {
     }
 }
 
-impl Contender {
+impl LineContender {
     /// Whether it waits in memory.
     fn waits(&self) -> bool {
-        !self.has_turn && !matches!(self.behind, Behind::Stranger)
+        !self.has_turn && !matches!(self.behind, StandsBehind::Stranger)
     }
 
-    fn is_told(&mut self, news: TurnNews) -> Woken {
+    fn is_told(&mut self, news: TurnNews) -> Option<Waker> {
         self.news = Some(news);
         self.waker.take()
     }
 
-    fn looks(&mut self) -> Woken {
-        self.behind = Behind::Stranger;
+    fn looks(&mut self) -> Option<Waker> {
+        self.behind = StandsBehind::Stranger;
         self.is_told(TurnNews::Look)
     }
 
@@ -286,7 +291,7 @@ impl LineInner {
         self.contenders.binary_search_by_key(&number, |one| one.number)
     }
 
-    fn of(&mut self, number: i32) -> Option<&mut Contender> {
+    fn of(&mut self, number: i32) -> Option<&mut LineContender> {
         let at = self.at(number).ok()?;
         self.contenders.get_mut(at)
     }
@@ -305,7 +310,7 @@ impl LineInner {
         }
         let first = self.arriving.front().copied().unwrap_or(u64::MAX);
         for one in &mut self.contenders {
-            if one.serial <= first && matches!(one.behind, Behind::Arriving { .. }) {
+            if one.serial <= first && matches!(one.behind, StandsBehind::Arriving { .. }) {
                 woken.extend(one.looks());
             }
         }
@@ -315,9 +320,9 @@ impl LineInner {
     fn is_joined(&mut self, at: usize) {
         let number = self.contenders[at].number;
         if let Some(next) = self.contenders.get_mut(at + 1)
-            && matches!(next.behind, Behind::Arriving { number: expected } if expected == number)
+            && matches!(next.behind, StandsBehind::Arriving { number: expected } if expected == number)
         {
-            next.behind = Behind::Previous;
+            next.behind = StandsBehind::Previous;
         }
     }
 }

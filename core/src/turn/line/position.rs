@@ -76,14 +76,14 @@ impl Arrival {
         let is_next = inner.is_next(server_session, self.era, number);
         let are_arriving = inner.arriving.front().is_some_and(|first| *first < self.serial);
         let (behind, joined) = match is_next {
-            true if at == 0 => (Behind::Stranger, Joined::Turn),
-            true if is_plain => (Behind::Previous, Joined::InMemory),
+            true if at == 0 => (StandsBehind::Stranger, Joined::Turn),
+            true if is_plain => (StandsBehind::Previous, Joined::InMemory),
             false if is_plain && are_arriving && inner.path.proves(server_session, self.era) => {
-                (Behind::Arriving { number: number - 1 }, Joined::InMemory)
+                (StandsBehind::Arriving { number: number - 1 }, Joined::InMemory)
             }
-            _ => (Behind::Stranger, Joined::Unknown),
+            _ => (StandsBehind::Stranger, Joined::Unknown),
         };
-        let contender = Contender {
+        let contender = LineContender {
             entry: node.entry.clone(),
             number,
             serial: self.serial,
@@ -107,7 +107,7 @@ impl Arrival {
             line.attend(&mut inner);
         }
         drop(inner);
-        // Behind the insertion: those who waited for this create find it.
+        // StandsBehind the insertion: those who waited for this create find it.
         drop(self);
         Some((Position { line, number }, joined))
     }
@@ -158,6 +158,13 @@ impl Position {
         .await
     }
 
+    /// It looks for itself from now on: something has happened to its node.
+    pub(in crate::turn) fn leaves_memory(&self) {
+        if let Some(one) = self.line.inner().of(self.number) {
+            (one.is_written, one.behind) = (true, StandsBehind::Stranger);
+        }
+    }
+
     /// Whether the node was seen to stand a short time ago.
     pub(in crate::turn) fn stands(&self, server_session: &ServerSession) -> bool {
         let now = self.line.clock.now();
@@ -181,11 +188,11 @@ impl Position {
             return false;
         }
         one.behind = match closest {
-            Some(_) if is_ours => Behind::Previous,
+            Some(_) if is_ours => StandsBehind::Previous,
             Some(closest) if first_arriving.is_some_and(|first| first < one.serial) => {
-                Behind::Arriving { number: closest.sequence }
+                StandsBehind::Arriving { number: closest.sequence }
             }
-            _ => Behind::Stranger,
+            _ => StandsBehind::Stranger,
         };
         let waits = one.waits();
         if waits {
@@ -262,7 +269,7 @@ impl Line {
         let Some(gone) = inner.contenders.remove(at) else { return false };
         let is_linked = match gone.has_turn {
             true => lets_go.is_some(),
-            false => matches!(gone.behind, Behind::Previous) && at > 0,
+            false => matches!(gone.behind, StandsBehind::Previous) && at > 0,
         };
         let tail = inner.tail.max(Some((gone.era, number)));
         inner.tail = tail.filter(|_| is_linked);
@@ -274,7 +281,7 @@ impl Line {
         let (mut woken, mut is_passed) = (None, false);
         if let Some(next) = inner.contenders.get_mut(at)
             && !next.has_turn
-            && matches!(next.behind, Behind::Previous)
+            && matches!(next.behind, StandsBehind::Previous)
             && (gone.has_turn || !is_linked)
         {
             let now = self.clock.now();

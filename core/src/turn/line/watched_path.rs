@@ -31,7 +31,7 @@ enum Telling {
     Over,
 }
 
-struct Watched {
+struct WatchedNode {
     telling: Telling,
     generation: u64,
     /// One of those that the session has for this.
@@ -41,7 +41,7 @@ struct Watched {
 /// Whether numbers prove anything, and since when.
 #[derive(Default)]
 pub(super) struct WatchedPath {
-    watched: Option<Watched>,
+    watched: Option<WatchedNode>,
     /// The numbers of one era come from one and the same node. There is none while the path is not watched.
     era: u32,
     /// The highest number of ours.
@@ -65,7 +65,7 @@ impl WatchedPath {
             return 0;
         }
         let (generation, asked) = (server_session.link().generation, server_session.watch_exists(path));
-        self.watched = Some(Watched { telling: Telling::Asked(asked), generation, _room: room });
+        self.watched = Some(WatchedNode { telling: Telling::Asked(asked), generation, _room: room });
         self.era += 1;
         self.era
     }

@@ -151,7 +151,8 @@ async fn if_any<T>(flight: impl Future<Output = Result<T, WireError>>) -> Result
 /// What became of each part, or the first that failed for a reason of its own.
 fn applied(results: Vec<WriteResult<'_>>, chroot: &str) -> Result<Vec<Applied>, WireError> {
     let its_own = |code: i32| code != 0 && code != Code::RuntimeInconsistency as i32;
-    let created = |path: &str, czxid| Applied::Created(Created { path: below(chroot, path), czxid, stat: None });
+    let created =
+        |path: &str, czxid| Applied::Created(Created { path: below(chroot, path), czxid, stat: None });
     let (mut all, mut others_failed) = (Vec::new(), false);
     for (index, result) in results.into_iter().enumerate() {
         match result {

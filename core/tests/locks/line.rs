@@ -1,0 +1,311 @@
+//! The contenders of one session stand in one line in memory: the turn passes there before the deletion is answered, and is
+//! never passed on where that could be wrong.
+
+use std::time::Duration;
+
+use crate::support::ground::{Ground, grounds};
+use crate::support::*;
+use tokio::task::JoinHandle;
+use zkrecipes::{Client, Error, ErrorKind, Held, LostReason, Result, drive};
+use zkrecipes_embedded::Fault;
+
+const PATH: &str = "/locks/line";
+const BELOW: &str = "/locks/line/**";
+const TEN: Duration = Duration::from_secs(10);
+/// How long the answer to a deletion is held back, where what is told in memory must not wait for it.
+const HELD_BACK: Duration = Duration::from_secs(2);
+
+type Acquiring = JoinHandle<Result<Held>>;
+
+/// Acquires through a handle of its own, and queues behind those who did before.
+fn acquiring(client: &Client) -> Acquiring {
+    let acquiring = drive::acquire(&lock_of(client, PATH), 1, None);
+    tokio::spawn(async move { acquiring.await.map(|acquired| acquired.hand_over()) })
+}
+
+async fn turn(what: &str, acquiring: Acquiring) -> Held {
+    soon(what, acquiring).await.expect("no panic").expect("the lock")
+}
+
+async fn queued(ground: &Ground, how_many: usize) {
+    eventually("they have queued", || ground.nodes_under(PATH).len() == how_many).await;
+}
+
+/// One that holds and some that wait behind it, of the same client.
+async fn line(ground: &Ground, client: &Client, waiting: usize) -> (Held, Vec<Acquiring>) {
+    let held = lock_of(client, PATH).acquire().await.expect("free");
+    let waiting = (0..waiting).map(|_| acquiring(client)).collect::<Vec<_>>();
+    queued(ground, waiting.len() + 1).await;
+    // The last list is answered.
+    client.nodes().exists("/").await.expect("a server");
+    (held, waiting)
+}
+
+/// The node in the line at `at`.
+fn node(ground: &Ground, at: usize) -> String {
+    let mut nodes = ground.nodes_under(PATH);
+    nodes.sort_by_key(|node| node[node.len() - 10..].to_owned());
+    format!("{PATH}/{}", nodes[at].rsplit('/').next().expect("a name"))
+}
+
+/// While the answers to deletions are held back, whether `next` has the turn before.
+async fn is_passed(ground: &Ground, held: Held, next: &mut Acquiring) -> bool {
+    let slow = ground.inject(Fault::delay_reply("delete", HELD_BACK).path(BELOW));
+    let releasing = tokio::spawn(held.release());
+    eventually("the deletion is applied", || ground.fault_fired(slow)).await;
+    let is_passed = tokio::time::timeout(HELD_BACK / 2, next).await.is_ok();
+    releasing.await.expect("no panic").expect("released");
+    ground.clear_faults();
+    is_passed
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_turn_passes_before_the_deletion_is_answered() -> Result<()> {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let (held, mut waiting) = line(&ground, &client, 1).await;
+        let token = held.fencing_token();
+        let slow = ground.inject(Fault::delay_reply("delete", HELD_BACK).path(BELOW));
+        let releasing = tokio::spawn(held.release());
+        let next = tokio::time::timeout(HELD_BACK / 2, waiting.remove(0)).await.expect("at once");
+        let next = next.expect("no panic")?;
+        assert!(next.is_held() && next.fencing_token() > token);
+        assert!(!releasing.is_finished(), "the answer is held back");
+        releasing.await.expect("no panic")?;
+        assert!(ground.fault_fired(slow));
+        next.verify().await?;
+        next.release().await?;
+        ground.assert_nothing_left(PATH).await;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_behind_its_own_client_watches_nothing() -> Result<()> {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        ground.clear_log();
+        let (held, waiting) = line(&ground, &client, 50).await;
+        let reads = ground.requests_of(&client, "getData").len();
+        assert_eq!(reads, 0, "each has a list at most");
+        let watches = ground.watch_count();
+        assert!(watches <= 2, "{watches} watches for 50 who wait");
+        held.release().await?;
+        for next in waiting {
+            turn("the next one", next).await.release().await?;
+        }
+        ground.assert_nothing_left(PATH).await;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_queues_again_and_again_sends_a_create_and_a_delete() -> Result<()> {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let round = |times: usize| {
+            let workers = (0..20).map(|_| {
+                let lock = lock_of(&client, PATH);
+                tokio::spawn(async move {
+                    for _ in 0..times {
+                        lock.acquire().await?.release().await?;
+                    }
+                    Ok::<_, Error>(())
+                })
+            });
+            workers.collect::<Vec<_>>()
+        };
+        for worker in round(5) {
+            worker.await.expect("no panic")?;
+        }
+        ground.clear_log();
+        for worker in round(50) {
+            worker.await.expect("no panic")?;
+        }
+        let session = client.session_id();
+        let asked = ground.log().iter().filter(|entry| entry.session_id == session).count();
+        assert!(asked <= 2_100, "{asked} requests for 1,000 acquisitions");
+        ground.assert_nothing_left(PATH).await;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_be_asked_for_by_name_is_gone_before_the_next_one_holds() -> Result<()> {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let (held, mut waiting) = line(&ground, &client, 1).await;
+        assert!(client.check_sequencer(&held.sequencer()).await?);
+        assert!(
+            !is_passed(&ground, held, &mut waiting[0]).await,
+            "a late answer would say that the first holds"
+        );
+        drop(turn("the next one", waiting.remove(0)).await);
+        ground.assert_nothing_left(PATH).await;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_was_asked_to_let_go_does_not_pass_the_turn_on() -> Result<()> {
+    for ground in grounds() {
+        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        let (held, mut waiting) = line(&ground, &client, 1).await;
+        let (asked, is_asked) = tokio::sync::oneshot::channel();
+        let _subscription = held.on_revoke(move || _ = asked.send(()));
+        let asking = lock_of(&other, PATH);
+        let asking = tokio::spawn(async move { asking.revoke(None, None).await });
+        soon("the request", is_asked).await.expect("told");
+        assert!(!is_passed(&ground, held, &mut waiting[0]).await);
+        drop(turn("the next one", waiting.remove(0)).await);
+        let _ = soon("the asking", asking).await;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_written_under_the_lock_is_answered_before_the_turn_passes() -> Result<()> {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        client.nodes().ensure("/written").await?;
+        let (held, mut waiting) = line(&ground, &client, 1).await;
+        ground.inject(Fault::delay_reply("multi", HELD_BACK).path(BELOW));
+        let writing = {
+            let guarded = held.guarded();
+            guarded.set("/written", b"late", None)?;
+            tokio::spawn(async move { guarded.commit().await })
+        };
+        eventually("it is applied", || ground.count("multi", PATH) > 0).await;
+        assert!(!is_passed(&ground, held, &mut waiting[0]).await);
+        let _ = writing.await;
+        drop(turn("the next one", waiting.remove(0)).await);
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_in_between_has_its_turn() -> Result<()> {
+    for ground in grounds() {
+        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        let held = lock_of(&client, PATH).acquire().await?;
+        let stranger = acquiring(&other);
+        queued(&ground, 2).await;
+        let mut mine = acquiring(&client);
+        queued(&ground, 3).await;
+        held.release().await?;
+        let strangers = turn("the stranger", stranger).await;
+        assert!(tokio::time::timeout(Duration::from_millis(200), &mut mine).await.is_err(), "it is held");
+        strangers.release().await?;
+        drop(turn("the last", mine).await);
+        ground.assert_nothing_left(PATH).await;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_leaves_the_line_leaves_those_behind_it_where_they_are() -> Result<()> {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let (held, mut waiting) = line(&ground, &client, 4).await;
+        // In the middle, then the foremost, then the last.
+        for gone in [1, 0, 1] {
+            let gone = waiting.remove(gone);
+            gone.abort();
+            let _ = gone.await;
+        }
+        assert_eq!(waiting.len(), 1);
+        assert!(is_passed(&ground, held, &mut waiting[0]).await);
+        ground.assert_nothing_left(PATH).await;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_granted_the_turn_and_does_not_want_it_any_more_passes_it_on() -> Result<()> {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let held = lock_of(&client, PATH).acquire().await?;
+        let first = lock_of(&client, PATH);
+        let mut first = Box::pin(first.acquire());
+        // In the line, and not looked at again.
+        eventually("it queues", || {
+            let is_pending = futures_util::FutureExt::now_or_never(&mut first).is_none();
+            is_pending && ground.nodes_under(PATH).len() == 2
+        })
+        .await;
+        for _ in 0..50 {
+            assert!(futures_util::FutureExt::now_or_never(&mut first).is_none());
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let second = acquiring(&client);
+        queued(&ground, 3).await;
+        held.release().await?;
+        drop(first);
+        drop(turn("the second", second).await);
+        ground.assert_nothing_left(PATH).await;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_turn_is_not_passed_to_whose_node_was_not_seen_of_late() -> Result<()> {
+    for ground in grounds() {
+        // Half a second is of late.
+        let (client, other) = (ground.client(Duration::from_secs(4)).await, ground.client(TEN).await);
+        let (held, waiting) = line(&ground, &client, 1).await;
+        other.nodes().delete(&node(&ground, 1), None).await?;
+        let theirs = acquiring(&other);
+        queued(&ground, 2).await;
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        held.release().await?;
+        let theirs = turn("the other client", theirs).await;
+        assert!(!waiting[0].is_finished(), "two would hold");
+        theirs.release().await?;
+        for next in waiting {
+            drop(turn("at the end of the queue", next).await);
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_long_hears_that_its_node_is_gone_and_queues_again() -> Result<()> {
+    for ground in grounds() {
+        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        let (held, mut waiting) = line(&ground, &client, 1).await;
+        let before = node(&ground, 1);
+        eventually("it is watched", || ground.watch_count() > 0).await;
+        other.nodes().delete(&before, None).await?;
+        eventually("it queues again", || ground.nodes_under(PATH).len() == 2).await;
+        assert_ne!(node(&ground, 1), before);
+        held.release().await?;
+        drop(turn("the lock", waiting.remove(0)).await);
+        ground.assert_nothing_left(PATH).await;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_holds_looks_again_if_somebody_has_taken_the_node_before_it_away() -> Result<()> {
+    for ground in grounds() {
+        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        let (held, mut waiting) = line(&ground, &client, 1).await;
+        // As one who clears the path does.
+        for node in [node(&ground, 0), node(&ground, 1)] {
+            other.nodes().delete(&node, None).await?;
+        }
+        assert_eq!(held.release().await.expect_err("it was gone").kind(), ErrorKind::NotHeld);
+        if let Ok(Ok(next)) = soon("the next one", waiting.remove(0)).await
+            && next.fencing_token() == token_before(&ground, &next).await
+        {
+            let lost = soon("the news, before a heartbeat", next.lost()).await;
+            assert_eq!(lost.reason(), Some(LostReason::Deleted));
+        }
+    }
+    Ok(())
+}
+
+/// The token of what is held, as long as its node is not there; else zero.
+async fn token_before(ground: &Ground, held: &Held) -> u64 {
+    if ground.nodes_under(PATH).is_empty() { held.fencing_token() } else { 0 }
+}
