@@ -135,7 +135,10 @@ impl Place {
             if server_session.may_delete_below(path) == Some(true) {
                 call.has_queued();
             }
-            match call.receive(verb, create).await? {
+            let created = call.receive(verb, create).await?;
+            // One that is in doubt is in no line.
+            let arrival = arrival.filter(|_| created.is_ok());
+            match created {
                 Ok(created) => {
                     call.has_queued();
                     place.found(created.path, created.czxid);

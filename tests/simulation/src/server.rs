@@ -144,8 +144,8 @@ impl Server {
         let parents: Vec<_> =
             parents.into_iter().filter(|parent| nodes.iter().any(|node| node.path == *parent)).collect();
         self.changes.is_parent_missing = parents.len() < self.ground.parents().count();
-        let leftovers = nodes.iter().map(|node| &node.path).filter(|path| !self.ground.is_lasting(path));
-        self.leftovers = leftovers.cloned().collect();
+        let is_left = |node: &&Node| !node.is_unused && !self.ground.is_lasting(&node.path);
+        self.leftovers = nodes.iter().filter(is_left).map(|node| node.path.clone()).collect();
         if self.is_followed {
             self.followed = nodes.iter().filter(|node| node.path.starts_with(PATH)).cloned().collect();
         }

@@ -13,6 +13,8 @@ pub struct Node {
     pub czxid: i64,
     /// How often its data was written since it was made.
     pub version: i32,
+    /// A container that never had a child: no server collects it.
+    pub is_unused: bool,
 }
 
 /// Every node, sorted by path, without the server's own.
@@ -41,12 +43,14 @@ fn read(saved: &[u8]) -> Result<Vec<Node>, Malformed> {
 
 fn node(r: &mut Reader) -> Result<Node, Malformed> {
     const OF_A_SESSION: i32 = 1;
+    const CONTAINER: i32 = 2;
     let path = r.string()?.into_owned();
     let data = r.buffer()?.unwrap_or_default().to_vec();
     let _acl = r.vector(Reader::acl)?;
     let (kind, owner) = (r.int()?, r.long()?);
     let czxid = r.long()?;
     let (_mzxid, _pzxid, _ctime, _mtime) = (r.long()?, r.long()?, r.long()?, r.long()?);
-    let (version, _aversion, _creates) = (r.int()?, r.int()?, r.int()?);
-    Ok(Node { path, data, session: if kind == OF_A_SESSION { owner } else { 0 }, czxid, version })
+    let (version, _aversion, creates) = (r.int()?, r.int()?, r.int()?);
+    let is_unused = kind == CONTAINER && creates == 0;
+    Ok(Node { path, data, session: if kind == OF_A_SESSION { owner } else { 0 }, czxid, version, is_unused })
 }

@@ -179,6 +179,7 @@ mod tests {
             session: 1,
             czxid: 1,
             version: 0,
+            is_unused: false,
         };
         let agree = |nodes: &[Node]| {
             views.compare(subject, 1, nodes);
