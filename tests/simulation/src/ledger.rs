@@ -87,8 +87,9 @@ struct Book {
     tokens: Tokens,
     /// At which step a session of which host ended last.
     ended: BTreeMap<HostId, u64>,
-    /// Nodes whose owner has let go, which may still stand: who comes next in the same session need not wait for that.
-    left: HashSet<String>,
+    /// Nodes whose owners have been granted them and have not let go. The others of a session need not wait for what nobody of
+    /// it wants any more, though that may still stand.
+    held: HashSet<String>,
     /// Acquisitions that were released and not lost.
     let_go: HashSet<u64>,
     is_parent_missing: bool,
@@ -127,16 +128,15 @@ impl Book {
         }
     }
 
-    /// Who keeps a contender from holding. Of one session the next one may hold when the one before has let go.
+    /// Who keeps a contender from holding.
     fn obstacle(&self, contender: &Contender) -> Option<&Contender> {
-        let counts =
-            |other: &&Contender| !self.left.contains(&other.path) || other.session != contender.session;
-        self.standing.obstacles(contender).find(counts)
+        let is_other = |other: &Contender| other.session != contender.session;
+        self.standing.obstacles(contender).find(|other| is_other(other) || self.held.contains(&other.path))
     }
 
     /// An owner has let go of these.
     fn leaves(&mut self, nodes: Vec<String>) {
-        self.left.extend(nodes);
+        self.held.retain(|held| !nodes.contains(held));
         self.looks += 1;
         self.note_turns();
     }
@@ -150,7 +150,7 @@ impl Book {
         self.gone.remove(path);
         self.asked.remove(path);
         self.forced.remove(path);
-        self.left.remove(path);
+        self.held.remove(path);
         self.told_gone.retain(|(_, node), _| node != path);
     }
 
@@ -414,6 +414,7 @@ impl Ledger {
                     .extend(refused.map(|refused| format!("h{host}: {} was granted {refused}", short(node))));
             }
         }
+        book.held.extend(nodes.iter().cloned());
         drop(book);
         wrongs.into_iter().for_each(|wrong| self.accuse(wrong));
         self.tally.lock().acquisitions += 1;
