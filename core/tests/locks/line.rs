@@ -11,7 +11,8 @@ use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/line";
 const BELOW: &str = "/locks/line/**";
-const TEN: Duration = Duration::from_secs(10);
+/// Nodes were seen to stand of late for an eighth of it.
+const LONG: Duration = Duration::from_secs(40);
 /// How long the answer to a deletion is held back, where what is told in memory must not wait for it.
 const HELD_BACK: Duration = Duration::from_secs(2);
 
@@ -62,7 +63,7 @@ async fn is_passed(ground: &Ground, held: Held, next: &mut Acquiring) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_turn_passes_before_the_deletion_is_answered() -> Result<()> {
     for ground in grounds() {
-        let client = ground.client(TEN).await;
+        let client = ground.client(LONG).await;
         let (held, mut waiting) = line(&ground, &client, 1).await;
         let token = held.fencing_token();
         let slow = ground.inject(Fault::delay_reply("delete", HELD_BACK).path(BELOW));
@@ -83,7 +84,7 @@ async fn the_turn_passes_before_the_deletion_is_answered() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_behind_its_own_client_watches_nothing() -> Result<()> {
     for ground in grounds() {
-        let client = ground.client(TEN).await;
+        let client = ground.client(LONG).await;
         ground.clear_log();
         let (held, waiting) = line(&ground, &client, 50).await;
         let reads = ground.requests_of(&client, "getData").len();
@@ -102,7 +103,7 @@ async fn who_waits_behind_its_own_client_watches_nothing() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_queues_again_and_again_sends_a_create_and_a_delete() -> Result<()> {
     for ground in grounds() {
-        let client = ground.client(TEN).await;
+        let client = ground.client(LONG).await;
         let round = |times: usize| {
             let workers = (0..20).map(|_| {
                 let lock = lock_of(&client, PATH);
@@ -133,7 +134,7 @@ async fn who_queues_again_and_again_sends_a_create_and_a_delete() -> Result<()> 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_may_be_asked_for_by_name_is_gone_before_the_next_one_holds() -> Result<()> {
     for ground in grounds() {
-        let client = ground.client(TEN).await;
+        let client = ground.client(LONG).await;
         let (held, mut waiting) = line(&ground, &client, 1).await;
         assert!(client.check_sequencer(&held.sequencer()).await?);
         assert!(
@@ -149,7 +150,7 @@ async fn who_may_be_asked_for_by_name_is_gone_before_the_next_one_holds() -> Res
 #[tokio::test(flavor = "multi_thread")]
 async fn who_was_asked_to_let_go_does_not_pass_the_turn_on() -> Result<()> {
     for ground in grounds() {
-        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        let (client, other) = (ground.client(LONG).await, ground.client(LONG).await);
         let (held, mut waiting) = line(&ground, &client, 1).await;
         let (asked, is_asked) = tokio::sync::oneshot::channel();
         let _subscription = held.on_revoke(move || _ = asked.send(()));
@@ -166,7 +167,7 @@ async fn who_was_asked_to_let_go_does_not_pass_the_turn_on() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_written_under_the_lock_is_answered_before_the_turn_passes() -> Result<()> {
     for ground in grounds() {
-        let client = ground.client(TEN).await;
+        let client = ground.client(LONG).await;
         client.nodes().ensure("/written").await?;
         let (held, mut waiting) = line(&ground, &client, 1).await;
         ground.inject(Fault::delay_reply("multi", HELD_BACK).path(BELOW));
@@ -186,7 +187,7 @@ async fn what_was_written_under_the_lock_is_answered_before_the_turn_passes() ->
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_in_between_has_its_turn() -> Result<()> {
     for ground in grounds() {
-        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        let (client, other) = (ground.client(LONG).await, ground.client(LONG).await);
         let held = lock_of(&client, PATH).acquire().await?;
         let stranger = acquiring(&other);
         queued(&ground, 2).await;
@@ -205,7 +206,7 @@ async fn a_stranger_in_between_has_its_turn() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_leaves_the_line_leaves_those_behind_it_where_they_are() -> Result<()> {
     for ground in grounds() {
-        let client = ground.client(TEN).await;
+        let client = ground.client(LONG).await;
         let (held, mut waiting) = line(&ground, &client, 4).await;
         // In the middle, then the foremost, then the last.
         for gone in [1, 0, 1] {
@@ -223,7 +224,7 @@ async fn who_leaves_the_line_leaves_those_behind_it_where_they_are() -> Result<(
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_granted_the_turn_and_does_not_want_it_any_more_passes_it_on() -> Result<()> {
     for ground in grounds() {
-        let client = ground.client(TEN).await;
+        let client = ground.client(LONG).await;
         let held = lock_of(&client, PATH).acquire().await?;
         let first = lock_of(&client, PATH);
         let mut first = Box::pin(first.acquire());
@@ -251,7 +252,7 @@ async fn who_is_granted_the_turn_and_does_not_want_it_any_more_passes_it_on() ->
 async fn the_turn_is_not_passed_to_whose_node_was_not_seen_of_late() -> Result<()> {
     for ground in grounds() {
         // Half a second is of late.
-        let (client, other) = (ground.client(Duration::from_secs(4)).await, ground.client(TEN).await);
+        let (client, other) = (ground.client(Duration::from_secs(4)).await, ground.client(LONG).await);
         let (held, waiting) = line(&ground, &client, 1).await;
         other.nodes().delete(&node(&ground, 1), None).await?;
         let theirs = acquiring(&other);
@@ -271,7 +272,7 @@ async fn the_turn_is_not_passed_to_whose_node_was_not_seen_of_late() -> Result<(
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_long_hears_that_its_node_is_gone_and_queues_again() -> Result<()> {
     for ground in grounds() {
-        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        let (client, other) = (ground.client(LONG).await, ground.client(LONG).await);
         let (held, mut waiting) = line(&ground, &client, 1).await;
         let before = node(&ground, 1);
         eventually("it is watched", || ground.watch_count() > 0).await;
@@ -289,7 +290,7 @@ async fn who_waits_long_hears_that_its_node_is_gone_and_queues_again() -> Result
 async fn who_holds_looks_again_if_somebody_has_taken_the_node_before_it_away() -> Result<()> {
     for ground in grounds() {
         // A heart that beats every five seconds tells later.
-        let (client, other) = (ground.client(Duration::from_secs(40)).await, ground.client(TEN).await);
+        let (client, other) = (ground.client(LONG).await, ground.client(LONG).await);
         let (held, mut waiting) = line(&ground, &client, 1).await;
         // As one who clears the path does.
         for node in [node(&ground, 0), node(&ground, 1)] {

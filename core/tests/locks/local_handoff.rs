@@ -302,7 +302,8 @@ async fn passing_a_watched_turn_on_costs_nothing_however_often() {
     let (reads, watches, tasks) = (server.count("getData", "/**"), server.watch_count(), alive_tasks().await);
     eprintln!("10,000 passes: {reads} reads, {watches} watches, {began} tasks before and {tasks} after");
     assert_eq!((reads, watches), (0, 1));
-    assert!(tasks <= began + 10, "{tasks} tasks, {began} before");
+    // Other tests have tasks, too; one for each pass would be ten thousand.
+    assert!(tasks <= began + 1_000, "{tasks} tasks, {began} before");
     // Whoever holds now hears of it all the same.
     let (sender, lost) = std::sync::mpsc::channel();
     held.on_lost(move |error| _ = sender.send(error));

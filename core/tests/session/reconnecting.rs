@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::ground::{Ground, grounds};
-use crate::support::{SOON, eventually, lock_of, nodes_under, options, soon};
+use crate::support::{SOON, eventually, nodes_under, options, soon};
 use zkrecipes::{Client, Held, Lock};
 use zkrecipes_embedded::Fault;
 
@@ -34,10 +34,15 @@ impl Crowd {
     }
 }
 
+/// Writers of one client watch whom they wait for; its contenders for a plain lock would wait in memory.
+fn writer(client: &Client, path: &str) -> Lock {
+    client.read_write_lock(path).expect("valid").write().clone()
+}
+
 /// So many who wait on one path through one client, all of whom watch whom they wait for.
 async fn crowd(ground: &Ground, client: &Client, waiters: usize) -> Crowd {
     let before = ground.nodes_under(PATH).len();
-    let crowd = Crowd::of((0..waiters).map(|_| lock_of(client, PATH)));
+    let crowd = Crowd::of((0..waiters).map(|_| writer(client, PATH)));
     eventually("all queue", || ground.nodes_under(PATH).len() == before + waiters).await;
     // Every node of the queue has who watches it: whoever waits by it, or behind it.
     let all = before + waiters;
@@ -75,7 +80,7 @@ async fn reconnect(ground: &Ground, client: &Client) {
 async fn a_thousand_waiters_ask_for_nothing_when_their_client_reconnects() {
     for ground in grounds() {
         let (a, b) = (ground.client(LONG).await, ground.client(LONG).await);
-        let held = lock_of(&a, PATH).acquire().await.expect("free");
+        let held = writer(&a, PATH).acquire().await.expect("free");
         let mut crowd = crowd(&ground, &b, WAITERS).await;
         ground.clear_log();
         for _ in 0..RECONNECTIONS {
@@ -107,7 +112,7 @@ async fn a_thousand_waiters_ask_for_nothing_when_their_client_reconnects() {
 async fn what_happened_while_nobody_was_connected_wakes_only_whom_it_concerns() {
     for ground in grounds() {
         let (a, b) = (ground.client(LONG).await, ground.client(LONG).await);
-        let held = lock_of(&a, PATH).acquire().await.expect("free");
+        let held = writer(&a, PATH).acquire().await.expect("free");
         let mut crowd = crowd(&ground, &b, 50).await;
         ground.clear_log();
         // The release is carried out, and the connections break before anybody hears of it.
@@ -161,7 +166,7 @@ async fn many_who_queue_again_in_a_new_session_share_their_lists() {
     let server = crate::support::server();
     let ground = Ground::Embedded(server.clone());
     let (a, b) = (ground.client(LONG).await, ground.client(LONG).await);
-    let held = lock_of(&a, PATH).acquire().await.expect("free");
+    let held = writer(&a, PATH).acquire().await.expect("free");
     let mut crowd = crowd(&ground, &b, 200).await;
     server.clear_log();
     let first = b.session_id();
@@ -183,8 +188,8 @@ async fn watches_that_no_single_request_holds_are_set_again() {
         let path = format!("{PATH}/{}", "long".repeat(250));
         let waiters = 600;
         let (a, b) = (ground.client(LONG).await, ground.client_with(options(Duration::from_secs(4))).await);
-        let held = lock_of(&a, &path).acquire().await.expect("free");
-        let mut crowd = Crowd::of((0..waiters).map(|_| lock_of(&b, &path)));
+        let held = writer(&a, &path).acquire().await.expect("free");
+        let mut crowd = Crowd::of((0..waiters).map(|_| writer(&b, &path)));
         eventually("all queue", || ground.nodes_under(PATH).len() == 1 + waiters).await;
         eventually("all watch", || ground.watch_count() > waiters).await;
         ground.clear_log();
