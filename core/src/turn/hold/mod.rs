@@ -152,12 +152,12 @@ impl Hold {
         let mut inner = lock(&hold.inner);
         inner.interests = interests;
         inner.interests.iter().for_each(|interest| interest.admit(tenant.clone()));
-        positions.iter().for_each(|position| position.is_held_by(tenant.clone()));
+        let is_doubtful = positions.iter().filter(|position| position.is_held_by(tenant.clone())).count() > 0;
         inner.positions = positions;
         drop(inner);
         if is_followed {
             hold.heed(followers);
-        } else if is_watched {
+        } else if is_watched || is_doubtful {
             hold.watch_own_node();
         }
         hold

@@ -96,6 +96,8 @@ struct LineContender {
     generation: u64,
     /// The connection on which it is watched, if nothing has been told.
     watched_on: Option<u64>,
+    /// Somebody else has taken a node of the line away, and nobody has looked since.
+    is_doubtful: bool,
     /// Somebody has written it, and it has to be read: it waits in memory no more.
     is_written: bool,
     news: Option<TurnNews>,
@@ -255,9 +257,13 @@ impl Line {
         (one.entry.name == name).then(|| change(one))
     }
 
-    /// Those who hold hear whether their nodes stand: one was found gone that nobody of ours has deleted.
+    /// Those who hold hear whether their nodes stand, and those who are about to look: one was found gone that nobody of ours
+    /// has deleted.
     fn holders_look(&self) {
-        let holders: Vec<_> = self.inner().contenders.iter().filter_map(|one| one.tenant.clone()).collect();
+        let mut inner = self.inner();
+        inner.contenders.iter_mut().for_each(|one| one.is_doubtful = true);
+        let holders: Vec<_> = inner.contenders.iter().filter_map(|one| one.tenant.clone()).collect();
+        drop(inner);
         holders.iter().filter_map(Weak::upgrade).for_each(|holder| holder.is_written());
     }
 }
@@ -282,7 +288,7 @@ impl LineContender {
     fn stands(&self, server_session: &ServerSession, now: Moment) -> bool {
         let here = server_session.link().generation;
         let is_new = self.generation == here && now.since(self.seen) < server_session.session_timeout() / 8;
-        is_new || self.watched_on == Some(here)
+        !self.is_doubtful && (is_new || self.watched_on == Some(here))
     }
 }
 

@@ -93,6 +93,7 @@ impl Arrival {
             seen: self.left,
             generation: self.generation,
             watched_on: None,
+            is_doubtful: false,
             is_written: false,
             news: None,
             waker: None,
@@ -183,7 +184,7 @@ impl Position {
             inner.of(closest.sequence).is_some_and(|one| one.entry.name == closest.name)
         });
         let one = &mut inner.contenders[at];
-        (one.seen, one.generation) = (asked, generation);
+        (one.seen, one.generation, one.is_doubtful) = (asked, generation, false);
         if one.has_turn || one.is_written || !self.line.kind.is_plain() {
             return false;
         }
@@ -207,7 +208,7 @@ impl Position {
         let (mut inner, contenders) = (self.line.inner(), Contenders::of(names));
         for one in &mut inner.contenders {
             if one.generation <= generation && contenders.has(&one.entry) {
-                (one.seen, one.generation) = (one.seen.max(asked), generation);
+                (one.seen, one.generation, one.is_doubtful) = (one.seen.max(asked), generation, false);
             }
         }
     }
@@ -219,11 +220,12 @@ impl Position {
         }
     }
 
-    /// It is held by `tenant`.
-    pub(in crate::turn) fn is_held_by(&self, tenant: Weak<dyn Tenant>) {
-        if let Some(one) = self.line.inner().of(self.number) {
+    /// It is held by `tenant`. Answers whether that is to look whether its node stands.
+    pub(in crate::turn) fn is_held_by(&self, tenant: Weak<dyn Tenant>) -> bool {
+        self.line.inner().of(self.number).is_some_and(|one| {
             one.tenant = Some(tenant);
-        }
+            one.is_doubtful
+        })
     }
 
     /// How many of the line are ahead of it.
