@@ -109,6 +109,7 @@ impl Recipe for Mutex {
         Box::pin(async move {
             let queue = TurnRequest {
                 last_line: Some(&self.last_line),
+                passes: true,
                 ..TurnRequest::of(&session, &self.path, Kind::Lock)
             };
             match self.local_handoff {

@@ -134,7 +134,8 @@ async fn take_all(session: &Arc<Session>, call: &mut Call, paths: &[String]) -> 
     loop {
         let mut all: Option<Grant> = None;
         for path in paths {
-            let next = turn::take(&TurnRequest::of(session, path, Kind::Lock), call).await?;
+            let queue = TurnRequest { passes: true, ..TurnRequest::of(session, path, Kind::Lock) };
+            let next = turn::take(&queue, call).await?;
             all = match all {
                 None => Some(next),
                 Some(won) => won.join(next),

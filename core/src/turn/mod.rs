@@ -173,6 +173,7 @@ impl<'a> Wait<'a> {
         }
         'look: loop {
             if self.place.position().is_some_and(Position::waits) {
+                drop(names.take());
                 match self.wait_in_memory(request, call).await? {
                     Some(interest) => return Ok(WaitOutcome::Ours { interest }),
                     None => {
@@ -257,6 +258,10 @@ impl<'a> Wait<'a> {
             return Ok(None);
         };
         let server_session = &self.place.server_session;
+        if call.is_single_attempt() && position.is_unlinked() {
+            position.leaves_memory();
+            return Ok(None);
+        }
         if call.is_single_attempt() {
             return Err(Error::timeout("not acquired"));
         }
@@ -304,6 +309,7 @@ impl<'a> Wait<'a> {
     fn tell(&self, request: &TurnRequest<'_>, call: &Call, ahead: &Ahead) {
         request.session.counters.queue(ahead.count);
         let Some(contenders_ahead) = call.contenders_ahead() else { return };
+        self.place.position().into_iter().for_each(|position| position.tells(contenders_ahead));
         match &ahead.first {
             // The first writer ahead of a reader may wait itself.
             Some(first) if self.kind != Kind::Read => {
@@ -332,7 +338,8 @@ impl<'a> Wait<'a> {
 
     /// Whether nothing has been heard of our own node. What was heard is not heard a second time.
     fn own_stands(&mut self) -> bool {
-        let heard = self.own.as_mut().is_some_and(|own| (&mut own.watch).now_or_never().is_some());
+        let told = |own: &mut Armed| tokio::task::unconstrained(&mut own.watch).now_or_never().is_some();
+        let heard = self.own.as_mut().is_some_and(told);
         if heard {
             self.own = None;
         }

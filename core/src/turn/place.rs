@@ -38,6 +38,8 @@ pub(crate) struct TurnRequest<'a> {
     /// Whether to stand in the line of the session, and what the handle remembers of it, if it does.
     pub(crate) stands_in_line: bool,
     pub(crate) last_line: Option<&'a LastLine>,
+    /// Whether who comes next in the session may have the turn while the deletion of our node is on its way.
+    pub(crate) passes: bool,
     /// What the caller does, for error texts.
     pub(crate) verb: &'static str,
 }
@@ -47,8 +49,20 @@ impl<'a> TurnRequest<'a> {
     pub(crate) fn of(session: &'a Arc<Session>, path: &'a str, kind: Kind) -> TurnRequest<'a> {
         let (naming, data) = (session.options().naming, session.identity().as_bytes());
         let (mode, first, verb) = (session.parents(), None, "acquire");
-        let (stands_in_line, last_line) = (true, None);
-        TurnRequest { session, path, kind, naming, data, mode, first, stands_in_line, last_line, verb }
+        let (stands_in_line, last_line, passes) = (true, None, false);
+        TurnRequest {
+            session,
+            path,
+            kind,
+            naming,
+            data,
+            mode,
+            first,
+            stands_in_line,
+            last_line,
+            passes,
+            verb,
+        }
     }
 }
 
@@ -125,7 +139,7 @@ impl Place {
             let was_in_doubt = std::mem::replace(&mut place.is_in_doubt, true);
             let asked = call.now();
             let line = (request.stands_in_line && !was_in_doubt).then(|| Line::of(request, &server_session));
-            let arrival = line.map(|line| line.arrive(&server_session));
+            let arrival = line.map(|line| line.arrive(&server_session, request.passes));
             let create = server_session.create(&place.asked, data, CreateMode::EphemeralSequential);
             let needs_no_list =
                 arrival.as_ref().is_some_and(|arrival| arrival.needs_no_list(&server_session));

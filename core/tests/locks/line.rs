@@ -185,6 +185,74 @@ async fn what_was_written_under_the_lock_is_answered_before_the_turn_passes() ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whose_create_left_before_a_writer_downgraded_waits_for_the_reader() -> Result<()> {
+    for ground in grounds() {
+        let client = ground.client(LONG).await;
+        let (first, second) = (client.read_write_lock(PATH)?, client.read_write_lock(PATH)?);
+        for _ in 0..9 {
+            first.write().acquire().await?.release().await?;
+        }
+        let writing = first.write().acquire().await?;
+        let mut next = Box::pin(second.write().acquire());
+        assert!(futures_util::FutureExt::now_or_never(&mut next).is_none());
+        queued(&ground, 2).await;
+        let reading = writing.downgrade().await?;
+        assert!(tokio::time::timeout(Duration::from_millis(200), &mut next).await.is_err(), "it is read");
+        reading.release().await?;
+        soon("the writer", next).await?.release().await?;
+        ground.assert_nothing_left(PATH).await;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whose_create_left_before_the_one_ahead_let_go_is_not_ahead_of_its_deletion() -> Result<()> {
+    for ground in grounds() {
+        let (client, other) = (ground.client(LONG).await, ground.client(LONG).await);
+        let (first, second) = (lock_of(&client, PATH), lock_of(&client, PATH));
+        for _ in 0..9 {
+            first.acquire().await?.release().await?;
+        }
+        let held = first.acquire().await?;
+        let mut next = Box::pin(second.acquire());
+        assert!(futures_util::FutureExt::now_or_never(&mut next).is_none());
+        queued(&ground, 2).await;
+        let sequencer = held.sequencer();
+        let slow = ground.inject(Fault::delay_request("delete", HELD_BACK).path(BELOW));
+        let releasing = tokio::spawn(held.release());
+        eventually("the deletion is held back", || ground.fault_fired(slow)).await;
+        if tokio::time::timeout(HELD_BACK / 4, &mut next).await.is_ok() {
+            assert!(!other.check_sequencer(&sequencer).await?, "who held before seems to hold yet");
+        }
+        releasing.await.expect("no panic")?;
+        ground.clear_faults();
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_behind_one_that_nobody_polls_hears_that_the_session_has_ended() -> Result<()> {
+    for ground in grounds() {
+        let client = ground.client(Duration::from_secs(4)).await;
+        let idle = lock_of(&client, PATH);
+        idle.acquire().await?.release().await?;
+        ground.inject(Fault::delay_reply("create*", Duration::from_millis(100)).path(BELOW));
+        let mut idle = Box::pin(idle.acquire());
+        // It has the turn, and is not looked at again.
+        assert!(futures_util::FutureExt::now_or_never(&mut idle).is_none());
+        queued(&ground, 1).await;
+        ground.clear_faults();
+        let waiting = acquiring(&client);
+        queued(&ground, 2).await;
+        let before = client.session_id();
+        ground.expire(before).await;
+        drop(turn("the lock, in another session", waiting).await);
+        drop(idle);
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_in_between_has_its_turn() -> Result<()> {
     for ground in grounds() {
         let (client, other) = (ground.client(LONG).await, ground.client(LONG).await);

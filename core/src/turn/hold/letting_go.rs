@@ -204,13 +204,21 @@ impl Drop for Deletion {
         }
         let flight = self.flight.take().unwrap_or_else(|| self.again());
         let (node, guard) = (std::mem::take(&mut self.node), self.guard.take());
-        let deleted = self.server_session.delete_until_confirmed(node, self.czxid, guard, flight);
-        if let Some(passed) = self.passed.take() {
-            let answered = async move {
-                deleted.await;
-                drop(passed);
-            };
-            drop(self.server_session.in_background(answered));
-        }
+        let (server_session, czxid) = (self.server_session.clone(), self.czxid);
+        let Some(passed) = self.passed.take() else {
+            drop(server_session.delete_until_confirmed(node, czxid, guard, flight));
+            return;
+        };
+        drop(self.server_session.in_background(async move {
+            let answer = flight.await;
+            match &answer {
+                Err(WireError::NoNode) => passed.was_gone(),
+                Err(WireError::NoAuth) => passed.is_refused(),
+                _ => {}
+            }
+            let answered = Box::pin(std::future::ready(answer));
+            server_session.delete_until_confirmed(node, czxid, guard, answered).await;
+            drop(passed);
+        }));
     }
 }

@@ -36,9 +36,9 @@ use crate::process::UnlessForked;
 use crate::session::Session;
 use crate::session::clock::{Clock, Moment};
 use crate::session::contenders_ahead::{AheadAtLastLook, ContendersAhead};
-use crate::session::server_session::shared_lists::SharedNames;
+use crate::session::server_session::shared_lists::{Listed, SharedNames};
 use crate::session::server_session::{ServerSession, Tenant};
-use crate::session::wire::{Event, Stat, WireError};
+use crate::session::wire::{Event, Link, LinkState, Stat, WireError};
 
 /// How many deletions may be unconfirmed while the turn is passed on: so far may others see who held behind who holds.
 const MOST_UNCONFIRMED: usize = 32;
@@ -65,9 +65,18 @@ pub(crate) struct Line {
 struct LineInner {
     /// In the order of their numbers.
     contenders: VecDeque<LineContender>,
-    /// The creates that have left and of whose answers nothing is known here, in the order in which they left.
-    arriving: VecDeque<u64>,
+    /// The creates that have left and of whose answers nothing is known here, in the order in which they left, each with its
+    /// connection. What left on an earlier one is in doubt, and nobody waits for it.
+    arriving: VecDeque<(u64, u64)>,
     next_serial: u64,
+    /// The numbers of those who wait for one that is arriving.
+    unlinked: Vec<i32>,
+    /// Creates that left before this did not see the deletion of who had the turn last: they have it by their number only if it
+    /// is passed on.
+    turn_from: u64,
+    is_open: bool,
+    /// The list that was taken note of last.
+    listed: Weak<Listed>,
     /// Era and number of the last one that has left the line: who gets the next number stands right behind the last one that
     /// is in it, or has the turn if there is none.
     tail: Option<(u32, i32)>,
@@ -94,7 +103,8 @@ struct LineContender {
     /// When it was last known to stand, and on which connection.
     seen: Moment,
     generation: u64,
-    /// The connection on which it is watched, if nothing has been told.
+    /// The connection on which it was to be watched last, and on which it is, if nothing has been told.
+    asked_on: Option<u64>,
     watched_on: Option<u64>,
     /// Somebody else has taken a node of the line away, and nobody has looked since.
     is_doubtful: bool,
@@ -103,6 +113,8 @@ struct LineContender {
     news: Option<TurnNews>,
     waker: Option<Waker>,
     tenant: Option<Weak<dyn Tenant>>,
+    /// Whether the turn may pass from it before its node is gone.
+    passes: bool,
     /// What it says, and its metadata if the server told them.
     says: Arc<[u8]>,
     stat: Option<Stat>,
@@ -200,19 +212,34 @@ impl Line {
     /// Gives the watch of the path back if nobody comes, and watches the node of the foremost that waits in memory if it has
     /// waited for so long. False if there is nothing to see to any more.
     fn look_after(self: &Arc<Line>) -> bool {
+        let server_session = self.server_session.upgrade();
+        let here = server_session.as_ref().map_or(u64::MAX, |session| session.link().generation);
         let mut inner = self.inner();
-        let is_given_back = inner.path.is_given_back(self.clock.now());
+        if server_session.as_ref().is_none_or(|session| session.has_ended()) {
+            let waiting = inner.contenders.iter_mut().filter(|one| one.waits());
+            let woken: Vec<_> = waiting.filter_map(LineContender::looks).collect();
+            inner.is_attended = false;
+            drop(inner);
+            wake(woken);
+            return false;
+        }
+        let mut woken = Vec::new();
+        inner.forgets_arrivals_before(here);
+        inner.links_arrived(&mut woken);
+        let (is_given_back, watched) = inner.path.is_given_back(self.clock.now());
         let foremost = inner.contenders.iter().find(|one| one.waits());
         let waits = foremost.is_some();
-        let foremost = foremost.map(|one| (one.number, one.watched_on, one.entry.name.clone()));
+        let foremost = foremost.map(|one| (one.number, one.asked_on, one.entry.name.clone()));
         let before = std::mem::replace(&mut inner.foremost, foremost.as_ref().map(|(number, ..)| *number));
         inner.is_attended = waits || !is_given_back;
         let goes_on = inner.is_attended;
         drop(inner);
-        if let (Some((number, watched_on, name)), Some(server_session)) =
-            (foremost, self.server_session.upgrade())
+        drop(watched);
+        wake(woken);
+        if let (Some((number, asked_on, name)), Some(server_session)) = (foremost, server_session)
             && before == Some(number)
-            && watched_on != Some(server_session.link().generation)
+            && asked_on != Some(here)
+            && server_session.link() == (Link { generation: here, state: LinkState::Up })
         {
             self.watch(&server_session, number, name);
         }
@@ -222,6 +249,7 @@ impl Line {
     /// Watches a node of the line.
     fn watch(self: &Arc<Line>, server_session: &Arc<ServerSession>, number: i32, name: String) {
         let generation = server_session.link().generation;
+        self.of_number(number, &name, |one| one.asked_on = Some(generation));
         let (node, line) = (path::join(&self.path, &name), Arc::downgrade(self));
         let flight = server_session.watch_data(&node);
         self.clock.spawn(Box::pin(async move {
@@ -233,7 +261,8 @@ impl Line {
                     if data == REVOKE { Event::DataChanged } else { watch.await }
                 }
                 Err(WireError::NoNode) => Event::Deleted,
-                // It is asked for again.
+                Err(WireError::SessionEnded) => Event::SessionEnded,
+                // On another connection it is asked for again.
                 Err(_) => return,
             };
             let Some(line) = line.upgrade() else { return };
@@ -309,16 +338,37 @@ impl LineInner {
         is_ours && self.path.proves(server_session, era)
     }
 
-    /// A create is answered, or of no use: those who waited for that look if it was not the one right ahead of them.
+    /// A create is answered, or of no use.
     fn has_arrived(&mut self, serial: u64, woken: &mut Vec<Waker>) {
-        if let Ok(at) = self.arriving.binary_search(&serial) {
+        if let Ok(at) = self.arriving.binary_search_by_key(&serial, |(serial, _)| *serial) {
             self.arriving.remove(at);
         }
-        let first = self.arriving.front().copied().unwrap_or(u64::MAX);
-        for one in &mut self.contenders {
-            if one.serial <= first && matches!(one.behind, StandsBehind::Arriving { .. }) {
+        self.links_arrived(woken);
+    }
+
+    /// Those who waited for one that was arriving look, if it was not the one right ahead of them.
+    fn links_arrived(&mut self, woken: &mut Vec<Waker>) {
+        let first = self.first_arriving();
+        let mut unlinked = std::mem::take(&mut self.unlinked);
+        unlinked.retain(|number| {
+            let Some(one) = self.of(*number) else { return false };
+            let waits = matches!(one.behind, StandsBehind::Arriving { .. });
+            if waits && one.serial <= first {
                 woken.extend(one.looks());
             }
+            waits && one.serial > first
+        });
+        self.unlinked = unlinked;
+    }
+
+    /// The serial of the first create that is on its way.
+    fn first_arriving(&self) -> u64 {
+        self.arriving.front().map_or(u64::MAX, |(serial, _)| *serial)
+    }
+
+    fn forgets_arrivals_before(&mut self, generation: u64) {
+        while self.arriving.front().is_some_and(|(_, left_on)| *left_on < generation) {
+            self.arriving.pop_front();
         }
     }
 

@@ -13,6 +13,7 @@ pub(crate) struct Arrival {
     era: u32,
     left: Moment,
     generation: u64,
+    passes: bool,
 }
 
 /// How a contender stands that has come.
@@ -26,18 +27,23 @@ pub(crate) enum Joined {
 
 impl Line {
     /// To be asked right before a create leaves: whatever this session has let go of by then is deleted ahead of it.
-    pub(in crate::turn) fn arrive(self: &Arc<Line>, server_session: &Arc<ServerSession>) -> Arrival {
+    pub(in crate::turn) fn arrive(
+        self: &Arc<Line>,
+        server_session: &Arc<ServerSession>,
+        passes: bool,
+    ) -> Arrival {
         let (left, generation) = (self.clock.now(), server_session.link().generation);
         let mut inner = self.inner();
         let serial = inner.next_serial;
         inner.next_serial += 1;
-        inner.arriving.push_back(serial);
+        inner.forgets_arrivals_before(generation);
+        inner.arriving.push_back((serial, generation));
         let era = inner.path.era_of_create(server_session, &self.path);
         if era != 0 {
             self.attend(&mut inner);
         }
         drop(inner);
-        Arrival { line: self.clone(), serial, era, left, generation }
+        Arrival { line: self.clone(), serial, era, left, generation, passes }
     }
 }
 
@@ -70,14 +76,18 @@ impl Arrival {
         let (line, is_plain) = (self.line.clone(), self.line.kind.is_plain());
         let mut inner = line.inner();
         let on_the_way = inner.arriving.len();
-        inner.path.comes(number, on_the_way, self.left);
+        inner.path.comes(number, on_the_way, line.clock.now());
         // Two of one number there are only where the path was made anew.
         let Err(at) = inner.at(number) else { return None };
         let is_next = inner.is_next(server_session, self.era, number);
-        let are_arriving = inner.arriving.front().is_some_and(|first| *first < self.serial);
+        inner.forgets_arrivals_before(self.generation);
+        let are_arriving = inner.first_arriving() < self.serial;
         let (behind, joined) = match is_next {
-            true if at == 0 => (StandsBehind::Stranger, Joined::Turn),
-            true if is_plain => (StandsBehind::Previous, Joined::InMemory),
+            // Who had it last passes it on, or has deleted its node ahead of this create.
+            true if at == 0 && (inner.is_open || self.serial >= inner.turn_from) => {
+                (StandsBehind::Stranger, Joined::Turn)
+            }
+            true if at > 0 && is_plain => (StandsBehind::Previous, Joined::InMemory),
             false if is_plain && are_arriving && inner.path.proves(server_session, self.era) => {
                 (StandsBehind::Arriving { number: number - 1 }, Joined::InMemory)
             }
@@ -92,16 +102,21 @@ impl Arrival {
             has_turn: joined == Joined::Turn,
             seen: self.left,
             generation: self.generation,
+            asked_on: None,
             watched_on: None,
             is_doubtful: false,
             is_written: false,
             news: None,
             waker: None,
             tenant: None,
+            passes: self.passes,
             says: says.into(),
             stat,
             ahead: None,
         };
+        if matches!(contender.behind, StandsBehind::Arriving { .. }) {
+            inner.unlinked.push(number);
+        }
         inner.contenders.insert(at, contender);
         inner.is_joined(at);
         if joined == Joined::InMemory {
@@ -159,7 +174,13 @@ impl Position {
         .await
     }
 
-    /// It looks for itself from now on: something has happened to its node.
+    /// Whether it only waits to know who is ahead of it.
+    pub(in crate::turn) fn is_unlinked(&self) -> bool {
+        let mut inner = self.line.inner();
+        inner.of(self.number).is_some_and(|one| matches!(one.behind, StandsBehind::Arriving { .. }))
+    }
+
+    /// It looks for itself from now on: something has happened to its node, or it has no time to wait for others.
     pub(in crate::turn) fn leaves_memory(&self) {
         if let Some(one) = self.line.inner().of(self.number) {
             (one.is_written, one.behind) = (true, StandsBehind::Stranger);
@@ -179,10 +200,10 @@ impl Position {
         let contenders = Contenders::of(names);
         let Ok(at) = inner.at(self.number) else { return false };
         let closest = contenders.before(&inner.contenders[at].entry).iter().next_back().cloned();
-        let first_arriving = inner.arriving.front().copied();
-        let is_ours = closest.as_ref().is_some_and(|closest| {
-            inner.of(closest.sequence).is_some_and(|one| one.entry.name == closest.name)
-        });
+        inner.forgets_arrivals_before(generation);
+        let first_arriving = inner.first_arriving();
+        let before = at.checked_sub(1).map(|before| &inner.contenders[before].entry.name);
+        let is_ours = closest.as_ref().is_some_and(|closest| before == Some(&closest.name));
         let one = &mut inner.contenders[at];
         (one.seen, one.generation, one.is_doubtful) = (asked, generation, false);
         if one.has_turn || one.is_written || !self.line.kind.is_plain() {
@@ -190,14 +211,17 @@ impl Position {
         }
         one.behind = match closest {
             Some(_) if is_ours => StandsBehind::Previous,
-            Some(closest) if first_arriving.is_some_and(|first| first < one.serial) => {
+            Some(closest) if first_arriving < one.serial => {
                 StandsBehind::Arriving { number: closest.sequence }
             }
             _ => StandsBehind::Stranger,
         };
-        let waits = one.waits();
+        let (waits, number) = (one.waits(), one.number);
+        if matches!(one.behind, StandsBehind::Arriving { .. }) {
+            inner.unlinked.push(number);
+        }
         if waits {
-            one.news = None;
+            inner.contenders[at].news = None;
             self.line.attend(&mut inner);
         }
         waits
@@ -206,6 +230,11 @@ impl Position {
     /// What a list says of the others of the line.
     pub(in crate::turn) fn lists(&self, names: &SharedNames, asked: Moment, generation: u64) {
         let (mut inner, contenders) = (self.line.inner(), Contenders::of(names));
+        // Many may have been given one and the same list.
+        if !self.line.kind.is_plain() || std::ptr::eq(inner.listed.as_ptr(), Arc::as_ptr(names)) {
+            return;
+        }
+        inner.listed = Arc::downgrade(names);
         for one in &mut inner.contenders {
             if one.generation <= generation && contenders.has(&one.entry) {
                 (one.seen, one.generation, one.is_doubtful) = (one.seen.max(asked), generation, false);
@@ -263,7 +292,7 @@ impl Drop for Position {
 
 impl Line {
     /// One leaves the line; `lets_go` if it held and its deletion has left, with whether the turn may be passed on. Answers
-    /// whether it was.
+    /// whether it is: to the next one, or to one that is on its way.
     fn leave(self: &Arc<Line>, number: i32, lets_go: Option<bool>) -> bool {
         let server_session = self.server_session.upgrade();
         let mut inner = self.inner();
@@ -276,26 +305,29 @@ impl Line {
         let tail = inner.tail.max(Some((gone.era, number)));
         inner.tail = tail.filter(|_| is_linked);
         let can_pass = lets_go == Some(true)
-            && self.kind == Kind::Lock
+            && gone.passes
             && gone.has_turn
             && !inner.is_refused
-            && inner.unconfirmed < MOST_UNCONFIRMED;
-        let (mut woken, mut is_passed) = (None, false);
+            && inner.unconfirmed < MOST_UNCONFIRMED
+            && server_session.as_ref().is_some_and(|session| session.is_firm());
+        let (mut woken, mut is_passed) = (None, can_pass);
         if let Some(next) = inner.contenders.get_mut(at)
             && !next.has_turn
             && matches!(next.behind, StandsBehind::Previous)
             && (gone.has_turn || !is_linked)
         {
             let now = self.clock.now();
-            is_passed = can_pass
-                && server_session.is_some_and(|session| session.is_firm() && next.stands(&session, now));
+            is_passed = can_pass && server_session.is_some_and(|session| next.stands(&session, now));
             if is_passed {
                 next.has_turn = true;
                 woken = next.is_told(TurnNews::Turn);
-                inner.unconfirmed += 1;
             } else {
                 woken = next.looks();
             }
+        }
+        inner.unconfirmed += usize::from(is_passed);
+        if gone.has_turn {
+            (inner.turn_from, inner.is_open) = (inner.next_serial, is_passed);
         }
         drop(inner);
         wake(woken);

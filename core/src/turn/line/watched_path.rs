@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use tokio::task::unconstrained;
 
 use crate::session::clock::Moment;
 use crate::session::server_session::ServerSession;
@@ -21,6 +22,10 @@ const WORTH_A_WATCH: u32 = 6;
 pub(super) const SOON: Duration = Duration::from_secs(1);
 /// How many paths one session watches for this: each costs memory of the server, and is set again behind each reconnection.
 const MOST_WATCHED: usize = 200;
+
+/// How much lower the number may be of one that is heard of late, as so many of one client may be on their way at once. What is
+/// lower yet comes from a path that was made anew.
+const OUT_OF_ORDER: i32 = 10_000;
 
 /// What tells whether the path is the node that it was.
 enum Telling {
@@ -78,13 +83,13 @@ impl WatchedPath {
     fn stands(&mut self, server_session: &ServerSession) -> bool {
         let Some(watched) = &mut self.watched else { return false };
         if let Telling::Asked(asked) = &mut watched.telling
-            && let Some(answer) = asked.now_or_never()
+            && let Some(answer) = unconstrained(asked).now_or_never()
         {
             watched.telling = answer.map_or(Telling::Over, |(_, watch)| Telling::Armed(watch));
         }
         // What has told something is not asked again.
         let stands = match &mut watched.telling {
-            Telling::Armed(watch) => watch.now_or_never().is_none(),
+            Telling::Armed(watch) => unconstrained(watch).now_or_never().is_none(),
             Telling::Asked(_) => true,
             Telling::Over => false,
         };
@@ -98,7 +103,8 @@ impl WatchedPath {
     /// One of ours has come; `on_the_way` others may still come with lower numbers.
     pub(super) fn comes(&mut self, number: i32, on_the_way: usize, now: Moment) {
         let on_the_way = i32::try_from(on_the_way).unwrap_or(i32::MAX);
-        let follows = number <= self.highest.saturating_add(1).saturating_add(on_the_way);
+        let highest = self.highest.saturating_add(1).saturating_add(on_the_way);
+        let follows = (self.highest.saturating_sub(OUT_OF_ORDER)..=highest).contains(&number);
         let is_soon = self.is_soon(now);
         self.in_a_row = if follows && is_soon { self.in_a_row.saturating_add(1) } else { 0 };
         (self.highest, self.came) = (if follows { self.highest.max(number) } else { number }, Some(now));
@@ -108,11 +114,13 @@ impl WatchedPath {
         self.came.is_some_and(|came| now.since(came) < SOON)
     }
 
-    /// Gives the watch back if nobody comes any more.
-    pub(super) fn is_given_back(&mut self, now: Moment) -> bool {
-        if !self.is_soon(now) {
-            (self.watched, self.in_a_row) = (None, 0);
+    /// Gives the watch back if nobody comes any more, to be dropped where nothing is locked; and whether there is none then.
+    pub(super) fn is_given_back(&mut self, now: Moment) -> (bool, Option<impl Sized + use<>>) {
+        let is_over = !self.is_soon(now);
+        if is_over {
+            self.in_a_row = 0;
         }
-        self.watched.is_none()
+        let given_back = self.watched.take_if(|_| is_over);
+        (self.watched.is_none(), given_back)
     }
 }
