@@ -231,23 +231,22 @@ async fn whose_create_left_before_the_one_ahead_let_go_is_not_ahead_of_its_delet
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_behind_one_that_nobody_polls_hears_that_the_session_has_ended() -> Result<()> {
+async fn who_waits_behind_one_that_still_wants_more_hears_that_the_session_has_ended() -> Result<()> {
+    const SECOND: &str = "/locks/second";
     for ground in grounds() {
-        let client = ground.client(Duration::from_secs(4)).await;
-        let idle = lock_of(&client, PATH);
-        idle.acquire().await?.release().await?;
-        ground.inject(Fault::delay_reply("create*", Duration::from_millis(100)).path(BELOW));
-        let mut idle = Box::pin(idle.acquire());
-        // It has the turn, and is not looked at again.
-        assert!(futures_util::FutureExt::now_or_never(&mut idle).is_none());
+        let (client, other) = (ground.client(Duration::from_secs(4)).await, ground.client(LONG).await);
+        let kept = lock_of(&other, SECOND).acquire().await?;
+        let both = client.multi_lock(&[lock_of(&client, PATH), lock_of(&client, SECOND)])?;
+        // It has the first, waits for the second, and goes on to do so in another session.
+        let both = tokio::spawn(async move { both.acquire().await });
         queued(&ground, 1).await;
-        ground.clear_faults();
+        eventually("it waits for the second", || ground.nodes_under(SECOND).len() == 2).await;
         let waiting = acquiring(&client);
         queued(&ground, 2).await;
-        let before = client.session_id();
-        ground.expire(before).await;
-        drop(turn("the lock, in another session", waiting).await);
-        drop(idle);
+        ground.expire(client.session_id()).await;
+        drop(turn("the first, in another session", waiting).await);
+        both.abort();
+        drop(kept);
     }
     Ok(())
 }
