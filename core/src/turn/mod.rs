@@ -28,7 +28,7 @@ pub(crate) mod order;
 pub(crate) mod place;
 
 use grant::{Grant, OwnNodeWatch};
-use line::{Position, TurnNews};
+use line::{Departure, Position, TurnNews};
 use name::{ContenderName, Kind};
 use order::Contenders;
 use place::{Entered, Listing, Node, Place, TurnRequest};
@@ -296,10 +296,10 @@ impl<'a> Wait<'a> {
 
     /// Who stands there now; `None` if we do not.
     async fn list(&mut self, call: &mut Call, verb: &str) -> Result<Option<SharedNames>> {
-        let (asked, generation) = (call.now(), self.place.server_session.link().generation);
+        let asked = Departure::now(&self.place.server_session, call.now());
         let Listing::Names(names) = self.place.list(call, verb).await? else { return Ok(None) };
         if let Some(position) = self.place.position() {
-            position.lists(&names, asked, generation);
+            position.lists(&names, asked);
             self.place.waits_behind(&names, asked);
         }
         Ok(Some(names))

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::deletable;
-use super::line::{Joined, LastLine, Line, Position};
+use super::line::{Departure, Joined, LastLine, Line, Position};
 use super::name::{self, ContenderName, Kind};
 use super::order::Contenders;
 use crate::error::Result;
@@ -16,7 +16,7 @@ use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
-use crate::session::clock::{Later, Moment};
+use crate::session::clock::Later;
 use crate::session::open_parents;
 use crate::session::server_session::ServerSession;
 use crate::session::server_session::shared_lists::SharedNames;
@@ -137,9 +137,9 @@ impl Place {
                 }
             };
             let was_in_doubt = std::mem::replace(&mut place.is_in_doubt, true);
-            let asked = call.now();
+            let asked = Departure::now(&server_session, call.now());
             let line = (request.stands_in_line && !was_in_doubt).then(|| Line::of(request, &server_session));
-            let arrival = line.map(|line| line.arrive(&server_session, request.passes));
+            let arrival = line.map(|line| line.arrive(&server_session, asked, request.passes));
             let create = server_session.create(&place.asked, data, CreateMode::EphemeralSequential);
             let needs_no_list =
                 arrival.as_ref().is_some_and(|arrival| arrival.needs_no_list(&server_session));
@@ -215,18 +215,17 @@ impl Place {
         }
     }
 
-    /// How we stand by a list that left after `asked`.
-    fn stands_behind(&self, names: SharedNames, asked: Moment) -> Entered {
+    /// How we stand by a list.
+    fn stands_behind(&self, names: SharedNames, asked: Departure) -> Entered {
         match self.waits_behind(&names, asked) {
             true => Entered::InMemory,
             false => Entered::Listed(names),
         }
     }
 
-    /// Whether, by a list that left after `asked`, we wait in memory for the one right ahead of us.
-    pub(crate) fn waits_behind(&self, names: &SharedNames, asked: Moment) -> bool {
-        let generation = self.server_session.link().generation;
-        self.position.as_ref().is_some_and(|position| position.is_listed(names, asked, generation))
+    /// Whether, by a list, we wait in memory for the one right ahead of us.
+    pub(crate) fn waits_behind(&self, names: &SharedNames, asked: Departure) -> bool {
+        self.position.as_ref().is_some_and(|position| position.is_listed(names, asked))
     }
 
     /// In the line of the session, if we stand there.

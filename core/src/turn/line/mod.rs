@@ -55,6 +55,7 @@ pub(crate) struct Line {
     server_session: Weak<ServerSession>,
     path: String,
     kind: Kind,
+    identity: Box<str>,
     clock: Arc<dyn Clock>,
     lines: Weak<Lines>,
     /// A forked child has neither its watch nor the locks below that.
@@ -91,6 +92,19 @@ struct LineInner {
     foremost: Option<i32>,
 }
 
+/// When a request left, and on which connection.
+#[derive(Copy, Clone)]
+pub(crate) struct Departure {
+    at: Moment,
+    generation: u64,
+}
+
+impl Departure {
+    pub(super) fn now(server_session: &ServerSession, at: Moment) -> Departure {
+        Departure { at, generation: server_session.link().generation }
+    }
+}
+
 /// A node of ours.
 struct LineContender {
     entry: ContenderName,
@@ -100,9 +114,8 @@ struct LineContender {
     era: u32,
     behind: StandsBehind,
     has_turn: bool,
-    /// When it was last known to stand, and on which connection.
-    seen: Moment,
-    generation: u64,
+    /// It is known to have stood when this was asked for.
+    seen: Departure,
     /// The connection on which it was to be watched last, and on which it is, if nothing has been told.
     asked_on: Option<u64>,
     watched_on: Option<u64>,
@@ -115,14 +128,14 @@ struct LineContender {
     tenant: Option<Weak<dyn Tenant>>,
     /// Whether the turn may pass from it before its node is gone.
     passes: bool,
-    /// What it says, and its metadata if the server told them.
-    says: Arc<[u8]>,
+    /// What it says, unless it is the identity alone, and its metadata if the server told them.
+    says: Option<Box<[u8]>>,
     stat: Option<Stat>,
     /// What it knows itself of those ahead of it.
     ahead: Option<Arc<ContendersAhead>>,
 }
 
-/// StandsBehind whom a contender stands.
+/// Behind whom a contender stands.
 enum StandsBehind {
     /// A stranger, or nobody: it looks for itself.
     Stranger,
@@ -180,6 +193,7 @@ impl Line {
             server_session: Arc::downgrade(server_session),
             path: path.to_owned(),
             kind,
+            identity: session.identity().into(),
             clock: session.clock().clone(),
             lines: Arc::downgrade(&lines),
             inner: UnlessForked::default(),
@@ -316,7 +330,8 @@ impl LineContender {
     /// Whether it was seen to stand a short time ago.
     fn stands(&self, server_session: &ServerSession, now: Moment) -> bool {
         let here = server_session.link().generation;
-        let is_new = self.generation == here && now.since(self.seen) < server_session.session_timeout() / 8;
+        let of_late = server_session.session_timeout() / 8;
+        let is_new = self.seen.generation == here && now.since(self.seen.at) < of_late;
         !self.is_doubtful && (is_new || self.watched_on == Some(here))
     }
 }

@@ -6,13 +6,15 @@ use std::task::Poll;
 use super::*;
 use crate::turn::place::Node;
 
+/// What a line keeps room for that nobody stands in.
+const FEW: usize = 64;
+
 /// A create that has left. Dropped, it is of no use to the line.
 pub(crate) struct Arrival {
     line: Arc<Line>,
     serial: u64,
     era: u32,
-    left: Moment,
-    generation: u64,
+    left: Departure,
     passes: bool,
 }
 
@@ -30,20 +32,20 @@ impl Line {
     pub(in crate::turn) fn arrive(
         self: &Arc<Line>,
         server_session: &Arc<ServerSession>,
+        left: Departure,
         passes: bool,
     ) -> Arrival {
-        let (left, generation) = (self.clock.now(), server_session.link().generation);
         let mut inner = self.inner();
         let serial = inner.next_serial;
         inner.next_serial += 1;
-        inner.forgets_arrivals_before(generation);
-        inner.arriving.push_back((serial, generation));
+        inner.forgets_arrivals_before(left.generation);
+        inner.arriving.push_back((serial, left.generation));
         let era = inner.path.era_of_create(server_session, &self.path);
         if era != 0 {
             self.attend(&mut inner);
         }
         drop(inner);
-        Arrival { line: self.clone(), serial, era, left, generation, passes }
+        Arrival { line: self.clone(), serial, era, left, passes }
     }
 }
 
@@ -80,7 +82,7 @@ impl Arrival {
         // Two of one number there are only where the path was made anew.
         let Err(at) = inner.at(number) else { return None };
         let is_next = inner.is_next(server_session, self.era, number);
-        inner.forgets_arrivals_before(self.generation);
+        inner.forgets_arrivals_before(self.left.generation);
         let are_arriving = inner.first_arriving() < self.serial;
         let (behind, joined) = match is_next {
             // Who had it last passes it on, or has deleted its node ahead of this create.
@@ -101,7 +103,6 @@ impl Arrival {
             behind,
             has_turn: joined == Joined::Turn,
             seen: self.left,
-            generation: self.generation,
             asked_on: None,
             watched_on: None,
             is_doubtful: false,
@@ -110,7 +111,7 @@ impl Arrival {
             waker: None,
             tenant: None,
             passes: self.passes,
-            says: says.into(),
+            says: (says != line.identity.as_bytes()).then(|| says.into()),
             stat,
             ahead: None,
         };
@@ -123,7 +124,7 @@ impl Arrival {
             line.attend(&mut inner);
         }
         drop(inner);
-        // StandsBehind the insertion: those who waited for this create find it.
+        // Behind the insertion: those who waited for this create find it.
         drop(self);
         Some((Position { line, number }, joined))
     }
@@ -193,19 +194,18 @@ impl Position {
         self.line.inner().of(self.number).is_some_and(|one| one.stands(server_session, now))
     }
 
-    /// A list that left after `asked` has the node. Answers whether it waits in memory from now on, as the one right ahead of it
-    /// is of this line.
-    pub(in crate::turn) fn is_listed(&self, names: &SharedNames, asked: Moment, generation: u64) -> bool {
+    /// A list has the node. Answers whether it waits in memory from now on, as the one right ahead of it is of this line.
+    pub(in crate::turn) fn is_listed(&self, names: &SharedNames, asked: Departure) -> bool {
         let mut inner = self.line.inner();
         let contenders = Contenders::of(names);
         let Ok(at) = inner.at(self.number) else { return false };
         let closest = contenders.before(&inner.contenders[at].entry).iter().next_back().cloned();
-        inner.forgets_arrivals_before(generation);
+        inner.forgets_arrivals_before(asked.generation);
         let first_arriving = inner.first_arriving();
         let before = at.checked_sub(1).map(|before| &inner.contenders[before].entry.name);
         let is_ours = closest.as_ref().is_some_and(|closest| before == Some(&closest.name));
         let one = &mut inner.contenders[at];
-        (one.seen, one.generation, one.is_doubtful) = (asked, generation, false);
+        (one.seen, one.is_doubtful) = (asked, false);
         if one.has_turn || one.is_written || !self.line.kind.is_plain() {
             return false;
         }
@@ -228,7 +228,7 @@ impl Position {
     }
 
     /// What a list says of the others of the line.
-    pub(in crate::turn) fn lists(&self, names: &SharedNames, asked: Moment, generation: u64) {
+    pub(in crate::turn) fn lists(&self, names: &SharedNames, asked: Departure) {
         let (mut inner, contenders) = (self.line.inner(), Contenders::of(names));
         // Many may have been given one and the same list.
         if !self.line.kind.is_plain() || std::ptr::eq(inner.listed.as_ptr(), Arc::as_ptr(names)) {
@@ -236,8 +236,8 @@ impl Position {
         }
         inner.listed = Arc::downgrade(names);
         for one in &mut inner.contenders {
-            if one.generation <= generation && contenders.has(&one.entry) {
-                (one.seen, one.generation, one.is_doubtful) = (one.seen.max(asked), generation, false);
+            if one.seen.at <= asked.at && contenders.has(&one.entry) {
+                (one.seen, one.is_doubtful) = (asked, false);
             }
         }
     }
@@ -302,6 +302,10 @@ impl Line {
             true => lets_go.is_some(),
             false => matches!(gone.behind, StandsBehind::Previous) && at > 0,
         };
+        if inner.contenders.is_empty() {
+            // What a crowd took.
+            inner.contenders.shrink_to(FEW);
+        }
         let tail = inner.tail.max(Some((gone.era, number)));
         inner.tail = tail.filter(|_| is_linked);
         let can_pass = lets_go == Some(true)
@@ -340,8 +344,9 @@ impl Line {
         let at = inner.at(number).ok()?;
         let first = inner.contenders.front().filter(|_| at > 0)?;
         if first.has_turn {
-            let (name, says) = (first.entry.name.clone(), first.says.to_vec());
-            return Some(AheadAtLastLook::known(&self.path, name, at, first.stat.map(|stat| (says, stat))));
+            let says = first.says.as_deref().unwrap_or(self.identity.as_bytes());
+            let node = first.stat.map(|stat| (says.to_vec(), stat));
+            return Some(AheadAtLastLook::known(&self.path, first.entry.name.clone(), at, node));
         }
         let foremost = first.ahead.clone()?;
         drop(inner);
