@@ -188,19 +188,21 @@ async fn who_is_asked_to_let_go_keeps_its_name_as_far_as_it_is_known() -> Result
     let lock = |client: &Client| lock_of(client, "/locks/asked");
     let semaphore = |client: &Client| client.semaphore("/limits/asked", 1);
     let (held, permit) = (lock(&holder).acquire().await?, semaphore(&holder)?.acquire(1).await?);
-    let (wants, asks, late) = (lock(&waiter), semaphore(&waiter)?, lock(&waiter));
-    let told = [listen(&wants), listen(&asks), listen(&late)];
+    let comes_late = named(&server, "late").await;
+    let (wants, asks, also, late) = (lock(&waiter), semaphore(&waiter)?, lock(&waiter), lock(&comes_late));
+    let told = [listen(&wants), listen(&asks), listen(&also), listen(&late)];
     let waiting = tokio::spawn(async move { wants.acquire().await });
     let reads = |entry: &LogEntry| entry.session_id == waiter.session_id() && entry.path == held.node();
     eventually("it has read who holds", || server.log().iter().any(reads)).await;
     assert!(lock(&waiter).revoke(None, None).await? && semaphore(&waiter)?.revoke(None, None).await?);
-    // Who comes later has never read who holds.
+    // Who comes later has never read who holds, but knows it from another one of its client.
     let waits = [
         waiting,
         tokio::spawn(async move { asks.acquire(1).await }),
+        tokio::spawn(async move { also.acquire().await }),
         tokio::spawn(async move { late.acquire().await }),
     ];
-    for (told, who) in told.iter().zip(["holder", "", ""]) {
+    for (told, who) in told.iter().zip(["holder", "", "holder", ""]) {
         until_told(told, 1).await;
         let progress = first(told);
         let said = progress.holder.clone().map(|holder| (holder.identity, holder.holds));
