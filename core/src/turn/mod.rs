@@ -168,7 +168,11 @@ impl<'a> Wait<'a> {
         let (mut ahead, mut interest) = (Ahead::default(), None);
         match entered {
             Entered::Listed(listed) => names = Some(listed),
-            Entered::Turn => interest = Some(server_session.interest(&node.path)),
+            // Who was slow to hear of it looks.
+            Entered::Turn => {
+                let stands = self.place.position().is_some_and(|position| position.stands(server_session));
+                interest = stands.then(|| server_session.interest(&node.path));
+            }
             Entered::InMemory => {}
         }
         'look: loop {
@@ -227,7 +231,8 @@ impl<'a> Wait<'a> {
             };
             if is_armed {
                 self.has_waited = true;
-                match self.news(call, request.verb, link).await? {
+                // In a box, as who waits in memory needs none.
+                match Box::pin(self.news(call, request.verb, link)).await? {
                     Wake::Own(Event::Deleted | Event::SessionEnded) => return Ok(WaitOutcome::Gone),
                     Wake::Own(_) => continue 'look,
                     Wake::Closest(Event::DataChanged) => continue 'look,
@@ -297,7 +302,8 @@ impl<'a> Wait<'a> {
     /// Who stands there now; `None` if we do not.
     async fn list(&mut self, call: &mut Call, verb: &str) -> Result<Option<SharedNames>> {
         let asked = Departure::now(&self.place.server_session, call.now());
-        let Listing::Names(names) = self.place.list(call, verb).await? else { return Ok(None) };
+        let listing = Box::pin(self.place.list(call, verb)).await?;
+        let Listing::Names(names) = listing else { return Ok(None) };
         if let Some(position) = self.place.position() {
             position.lists(&names, asked);
             self.place.waits_behind(&names, asked);

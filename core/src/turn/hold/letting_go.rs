@@ -59,6 +59,7 @@ impl Hold {
                         .with_path(&self.path));
                 }
                 Err(WireError::ConnectionLoss) => {
+                    deletion.passed.iter().for_each(Passed::is_unanswered);
                     is_ambiguous = true;
                     call.retry_after_loss("release").await.map_err(|error| error.with_path(&self.path))?;
                     continue;
@@ -132,7 +133,7 @@ impl Hold {
             let at = self.nodes.iter().position(|node| position.is_of(node));
             let passed = position.lets_go(may_pass);
             if let Some(deletion) = at.and_then(|at| deletions.get_mut(at)) {
-                deletion.passed = passed;
+                deletion.passed = Some(passed);
             }
         }
     }
@@ -202,7 +203,10 @@ impl Drop for Deletion {
         if self.is_confirmed || !self.flight.process().is_present() {
             return;
         }
-        let flight = self.flight.take().unwrap_or_else(|| self.again());
+        let first = self.flight.take();
+        // Somebody else has deleted it if the first answer says so.
+        let is_first = first.is_some();
+        let flight = first.unwrap_or_else(|| self.again());
         let (node, guard) = (std::mem::take(&mut self.node), self.guard.take());
         let (server_session, czxid) = (self.server_session.clone(), self.czxid);
         let Some(passed) = self.passed.take() else {
@@ -212,9 +216,11 @@ impl Drop for Deletion {
         drop(self.server_session.in_background(async move {
             let answer = flight.await;
             match &answer {
-                Err(WireError::NoNode) => passed.was_gone(),
+                Ok(()) => {}
+                Err(WireError::NoNode) if is_first => passed.was_gone(),
+                Err(WireError::NoNode) => {}
                 Err(WireError::NoAuth) => passed.is_refused(),
-                _ => {}
+                Err(_) => passed.is_unanswered(),
             }
             let answered = Box::pin(std::future::ready(answer));
             server_session.delete_until_confirmed(node, czxid, guard, answered).await;

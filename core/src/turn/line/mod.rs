@@ -86,6 +86,8 @@ struct LineInner {
     unconfirmed: usize,
     /// A deletion was refused: nothing is passed on any more.
     is_refused: bool,
+    /// When somebody else was found to have taken a node of the line away: what was seen before says nothing any more.
+    doubted: Moment,
     /// Somebody sees to it that nothing is watched for nothing, and that who waits long is watched.
     is_attended: bool,
     /// Who was the foremost in memory when that one looked last.
@@ -101,7 +103,9 @@ pub(crate) struct Departure {
 
 impl Departure {
     pub(super) fn now(server_session: &ServerSession, at: Moment) -> Departure {
-        Departure { at, generation: server_session.link().generation }
+        let link = server_session.link();
+        // What is asked for while there is none leaves on the next one.
+        Departure { at, generation: link.generation + u64::from(link.state != LinkState::Up) }
     }
 }
 
@@ -119,9 +123,9 @@ struct LineContender {
     /// The connection on which it was to be watched last, and on which it is, if nothing has been told.
     asked_on: Option<u64>,
     watched_on: Option<u64>,
-    /// Somebody else has taken a node of the line away, and nobody has looked since.
-    is_doubtful: bool,
-    /// Somebody has written it, and it has to be read: it waits in memory no more.
+    /// Its node was taken away, whether or not its owner knows.
+    is_gone: bool,
+    /// It waits in memory no more, because somebody has written it, or it is to know at once who is ahead.
     is_written: bool,
     news: Option<TurnNews>,
     waker: Option<Waker>,
@@ -240,22 +244,29 @@ impl Line {
         let mut woken = Vec::new();
         inner.forgets_arrivals_before(here);
         inner.links_arrived(&mut woken);
-        let (is_given_back, watched) = inner.path.is_given_back(self.clock.now());
-        let foremost = inner.contenders.iter().find(|one| one.waits());
-        let waits = foremost.is_some();
-        let foremost = foremost.map(|one| (one.number, one.asked_on, one.entry.name.clone()));
-        let before = std::mem::replace(&mut inner.foremost, foremost.as_ref().map(|(number, ..)| *number));
-        inner.is_attended = waits || !is_given_back;
+        // What nobody looks at may never arrive.
+        let now = self.clock.now();
+        let is_late = |one: &&mut LineContender| one.is_unlinked() && now.since(one.seen.at) >= SOON;
+        for one in inner.contenders.iter_mut().filter(is_late) {
+            one.is_written = true;
+            woken.extend(one.looks());
+        }
+        let (is_given_back, watched) = inner.path.is_given_back(now);
+        let foremost = inner.contenders.iter().position(LineContender::waits);
+        let number = foremost.map(|at| inner.contenders[at].number);
+        let stays = std::mem::replace(&mut inner.foremost, number) == number;
+        // It, and whose end it waits for: that one's owner may not hear of it, or not be awake.
+        let unwatched = foremost.filter(|_| stays).into_iter().flat_map(|at| at.saturating_sub(1)..=at);
+        let unwatched = unwatched.map(|at| &inner.contenders[at]).filter(|one| one.asked_on != Some(here));
+        let unwatched: Vec<_> = unwatched.map(|one| (one.number, one.entry.name.clone())).collect();
+        inner.is_attended = foremost.is_some() || !is_given_back;
         let goes_on = inner.is_attended;
         drop(inner);
         drop(watched);
         wake(woken);
-        if let (Some((number, asked_on, name)), Some(server_session)) = (foremost, server_session)
-            && before == Some(number)
-            && asked_on != Some(here)
-            && server_session.link() == (Link { generation: here, state: LinkState::Up })
-        {
-            self.watch(&server_session, number, name);
+        let up = Link { generation: here, state: LinkState::Up };
+        if let Some(server_session) = server_session.filter(|session| session.link() == up) {
+            unwatched.into_iter().for_each(|(number, name)| self.watch(&server_session, number, name));
         }
         goes_on
     }
@@ -270,22 +281,44 @@ impl Line {
             let told = match flight.await {
                 Ok((data, _, watch)) => {
                     let Some(line) = line.upgrade() else { return };
-                    line.of_number(number, &name, |one| one.watched_on = Some(generation));
+                    let waits = line.of_number(number, &name, |one| {
+                        one.watched_on = Some(generation);
+                        one.waits()
+                    });
                     drop(line);
-                    if data == REVOKE { Event::DataChanged } else { watch.await }
+                    if waits == Some(true) && data == REVOKE { Event::DataChanged } else { watch.await }
                 }
                 Err(WireError::NoNode) => Event::Deleted,
                 Err(WireError::SessionEnded) => Event::SessionEnded,
-                // On another connection it is asked for again.
-                Err(_) => return,
+                Err(error) => {
+                    let line = line.upgrade().filter(|_| error.is_unanswered());
+                    line.and_then(|line| line.of_number(number, &name, |one| one.asked_on = None));
+                    return;
+                }
             };
-            let Some(line) = line.upgrade() else { return };
-            let woken = line.of_number(number, &name, |one| {
-                (one.watched_on, one.is_written) = (None, told == Event::DataChanged);
-                one.waits().then(|| one.looks()).flatten()
-            });
-            wake(woken.flatten());
+            if let Some(line) = line.upgrade() {
+                wake(line.hears(number, &name, told));
+            }
         }));
+    }
+
+    /// What happened to a node of the line.
+    fn hears(&self, number: i32, name: &str, told: Event) -> Option<Waker> {
+        let is_written = told == Event::DataChanged;
+        let waits = self.of_number(number, name, |one| {
+            (one.watched_on, one.is_gone) = (None, !is_written);
+            one.asked_on.take_if(|_| is_written);
+            one.is_written |= is_written;
+            one.waits()
+        })?;
+        let mut inner = self.inner();
+        let at = inner.at(number).ok()?;
+        match waits {
+            true => inner.contenders[at].looks(),
+            // Who waits for it is not kept waiting by what its owner has not heard yet.
+            false if is_written => None,
+            false => inner.contenders.get_mut(at + 1).filter(|next| next.waits())?.looks(),
+        }
     }
 
     fn of_number<T>(
@@ -304,7 +337,7 @@ impl Line {
     /// has deleted.
     fn holders_look(&self) {
         let mut inner = self.inner();
-        inner.contenders.iter_mut().for_each(|one| one.is_doubtful = true);
+        inner.doubted = self.clock.now();
         let holders: Vec<_> = inner.contenders.iter().filter_map(|one| one.tenant.clone()).collect();
         drop(inner);
         holders.iter().filter_map(Weak::upgrade).for_each(|holder| holder.is_written());
@@ -315,6 +348,11 @@ impl LineContender {
     /// Whether it waits in memory.
     fn waits(&self) -> bool {
         !self.has_turn && !matches!(self.behind, StandsBehind::Stranger)
+    }
+
+    /// Whether it only waits to know who is ahead of it.
+    fn is_unlinked(&self) -> bool {
+        matches!(self.behind, StandsBehind::Arriving { .. })
     }
 
     fn is_told(&mut self, news: TurnNews) -> Option<Waker> {
@@ -328,11 +366,11 @@ impl LineContender {
     }
 
     /// Whether it was seen to stand a short time ago.
-    fn stands(&self, server_session: &ServerSession, now: Moment) -> bool {
+    fn stands(&self, server_session: &ServerSession, now: Moment, doubted: Moment) -> bool {
         let here = server_session.link().generation;
         let of_late = server_session.session_timeout() / 8;
         let is_new = self.seen.generation == here && now.since(self.seen.at) < of_late;
-        !self.is_doubtful && (is_new || self.watched_on == Some(here))
+        self.seen.at > doubted && (is_new || self.watched_on == Some(here))
     }
 }
 
@@ -367,7 +405,7 @@ impl LineInner {
         let mut unlinked = std::mem::take(&mut self.unlinked);
         unlinked.retain(|number| {
             let Some(one) = self.of(*number) else { return false };
-            let waits = matches!(one.behind, StandsBehind::Arriving { .. });
+            let waits = one.is_unlinked();
             if waits && one.serial <= first {
                 woken.extend(one.looks());
             }

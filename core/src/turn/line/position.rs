@@ -86,10 +86,12 @@ impl Arrival {
         let are_arriving = inner.first_arriving() < self.serial;
         let (behind, joined) = match is_next {
             // Who had it last passes it on, or has deleted its node ahead of this create.
-            true if at == 0 && (inner.is_open || self.serial >= inner.turn_from) => {
+            true if at == 0 && !inner.is_refused && (inner.is_open || self.serial >= inner.turn_from) => {
                 (StandsBehind::Stranger, Joined::Turn)
             }
-            true if at > 0 && is_plain => (StandsBehind::Previous, Joined::InMemory),
+            true if at > 0 && is_plain && !inner.contenders[at - 1].is_gone => {
+                (StandsBehind::Previous, Joined::InMemory)
+            }
             false if is_plain && are_arriving && inner.path.proves(server_session, self.era) => {
                 (StandsBehind::Arriving { number: number - 1 }, Joined::InMemory)
             }
@@ -105,7 +107,7 @@ impl Arrival {
             seen: self.left,
             asked_on: None,
             watched_on: None,
-            is_doubtful: false,
+            is_gone: false,
             is_written: false,
             news: None,
             waker: None,
@@ -115,7 +117,7 @@ impl Arrival {
             stat,
             ahead: None,
         };
-        if matches!(contender.behind, StandsBehind::Arriving { .. }) {
+        if contender.is_unlinked() {
             inner.unlinked.push(number);
         }
         inner.contenders.insert(at, contender);
@@ -177,8 +179,7 @@ impl Position {
 
     /// Whether it only waits to know who is ahead of it.
     pub(in crate::turn) fn is_unlinked(&self) -> bool {
-        let mut inner = self.line.inner();
-        inner.of(self.number).is_some_and(|one| matches!(one.behind, StandsBehind::Arriving { .. }))
+        self.line.inner().of(self.number).is_some_and(|one| one.is_unlinked())
     }
 
     /// It looks for itself from now on: something has happened to its node, or it has no time to wait for others.
@@ -190,8 +191,9 @@ impl Position {
 
     /// Whether the node was seen to stand a short time ago.
     pub(in crate::turn) fn stands(&self, server_session: &ServerSession) -> bool {
-        let now = self.line.clock.now();
-        self.line.inner().of(self.number).is_some_and(|one| one.stands(server_session, now))
+        let (now, mut inner) = (self.line.clock.now(), self.line.inner());
+        let doubted = inner.doubted;
+        inner.of(self.number).is_some_and(|one| one.stands(server_session, now, doubted))
     }
 
     /// A list has the node. Answers whether it waits in memory from now on, as the one right ahead of it is of this line.
@@ -205,7 +207,7 @@ impl Position {
         let before = at.checked_sub(1).map(|before| &inner.contenders[before].entry.name);
         let is_ours = closest.as_ref().is_some_and(|closest| before == Some(&closest.name));
         let one = &mut inner.contenders[at];
-        (one.seen, one.is_doubtful) = (asked, false);
+        one.seen = asked;
         if one.has_turn || one.is_written || !self.line.kind.is_plain() {
             return false;
         }
@@ -217,7 +219,7 @@ impl Position {
             _ => StandsBehind::Stranger,
         };
         let (waits, number) = (one.waits(), one.number);
-        if matches!(one.behind, StandsBehind::Arriving { .. }) {
+        if one.is_unlinked() {
             inner.unlinked.push(number);
         }
         if waits {
@@ -237,7 +239,7 @@ impl Position {
         inner.listed = Arc::downgrade(names);
         for one in &mut inner.contenders {
             if one.seen.at <= asked.at && contenders.has(&one.entry) {
-                (one.seen, one.is_doubtful) = (asked, false);
+                one.seen = asked;
             }
         }
     }
@@ -251,9 +253,11 @@ impl Position {
 
     /// It is held by `tenant`. Answers whether that is to look whether its node stands.
     pub(in crate::turn) fn is_held_by(&self, tenant: Weak<dyn Tenant>) -> bool {
-        self.line.inner().of(self.number).is_some_and(|one| {
+        let mut inner = self.line.inner();
+        let doubted = inner.doubted;
+        inner.of(self.number).is_some_and(|one| {
             one.tenant = Some(tenant);
-            one.is_doubtful
+            one.seen.at <= doubted
         })
     }
 
@@ -276,9 +280,10 @@ impl Position {
 
     /// It held, and its deletion has left. The next one has the turn if it may be passed on: the answer is to be told what
     /// becomes of the deletion.
-    pub(in crate::turn) fn lets_go(mut self, may_pass: bool) -> Option<Passed> {
+    pub(in crate::turn) fn lets_go(mut self, may_pass: bool) -> Passed {
         let number = std::mem::replace(&mut self.number, -1);
-        self.line.leave(number, Some(may_pass)).then(|| Passed { line: self.line.clone() })
+        let is_counted = self.line.leave(number, Some(may_pass));
+        Passed { line: self.line.clone(), is_counted }
     }
 }
 
@@ -315,13 +320,13 @@ impl Line {
             && inner.unconfirmed < MOST_UNCONFIRMED
             && server_session.as_ref().is_some_and(|session| session.is_firm());
         let (mut woken, mut is_passed) = (None, can_pass);
+        let (now, doubted) = (self.clock.now(), inner.doubted);
         if let Some(next) = inner.contenders.get_mut(at)
             && !next.has_turn
             && matches!(next.behind, StandsBehind::Previous)
             && (gone.has_turn || !is_linked)
         {
-            let now = self.clock.now();
-            is_passed = can_pass && server_session.is_some_and(|session| next.stands(&session, now));
+            is_passed = can_pass && server_session.is_some_and(|session| next.stands(&session, now, doubted));
             if is_passed {
                 next.has_turn = true;
                 woken = next.is_told(TurnNews::Turn);
@@ -356,15 +361,23 @@ impl Line {
     }
 }
 
-/// A turn that was passed on while the deletion of the node of who had it is not answered.
+/// The turn of one that has let go, passed on or not, while the deletion of its node is not answered.
 pub(crate) struct Passed {
     line: Arc<Line>,
+    /// Among those that were passed on.
+    is_counted: bool,
 }
 
 impl Passed {
     /// Nobody lets us delete it: nothing is passed on any more.
     pub(in crate::turn) fn is_refused(&self) {
         self.line.inner().is_refused = true;
+    }
+
+    /// It may stand for longer: a number proves nothing behind it.
+    pub(in crate::turn) fn is_unanswered(&self) {
+        let mut inner = self.line.inner();
+        (inner.tail, inner.is_open) = (None, false);
     }
 
     /// Somebody else had deleted it, and perhaps more.
@@ -376,7 +389,7 @@ impl Passed {
 impl Drop for Passed {
     fn drop(&mut self) {
         if self.line.inner.process().is_present() {
-            self.line.inner().unconfirmed -= 1;
+            self.line.inner().unconfirmed -= usize::from(self.is_counted);
         }
     }
 }
