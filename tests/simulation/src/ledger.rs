@@ -356,7 +356,7 @@ impl Ledger {
     pub fn granted(&self, sim: &Arc<Sim>, host: HostId, ticket: u64, held: &Arc<Held>) -> u64 {
         // Who is told the name of its node keeps it from being passed on before that is gone. A reader that took a writer's place
         // has its token.
-        let is_named = sim.plan.subject == Subject::ReadWrite || ticket % 4 == 0;
+        let is_named = sim.plan.subject == Subject::ReadWrite || ticket.is_multiple_of(4);
         let own = is_named.then(|| held.node().to_owned());
         let is_held = held.is_held();
         let mut book = self.book.lock();
