@@ -86,7 +86,7 @@ struct LineInner {
     unconfirmed: usize,
     /// A deletion was refused: nothing is passed on any more.
     is_refused: bool,
-    /// When somebody else was found to have taken a node of the line away: what was seen before says nothing any more.
+    /// Since when a node of the line is gone that somebody else has taken away: what was seen before says nothing any more.
     doubted: Moment,
     /// Somebody sees to it that nothing is watched for nothing, and that who waits long is watched.
     is_attended: bool,
@@ -333,12 +333,13 @@ impl Line {
         (one.entry.name == name).then(|| change(one))
     }
 
-    /// Those who hold hear whether their nodes stand, and those who are about to look: one was found gone that nobody of ours
-    /// has deleted.
-    fn holders_look(&self) {
+    /// Those who hold hear whether their nodes stand, and those who are about to look, if they were not seen since `moment`: one
+    /// was found gone then that nobody of ours has deleted.
+    fn holders_look(&self, moment: Moment) {
         let mut inner = self.inner();
-        inner.doubted = self.clock.now();
-        let holders: Vec<_> = inner.contenders.iter().filter_map(|one| one.tenant.clone()).collect();
+        inner.doubted = inner.doubted.max(moment);
+        let unseen = inner.contenders.iter().filter(|one| one.seen.at <= moment);
+        let holders: Vec<_> = unseen.filter_map(|one| one.tenant.clone()).collect();
         drop(inner);
         holders.iter().filter_map(Weak::upgrade).for_each(|holder| holder.is_written());
     }

@@ -77,7 +77,8 @@ impl Arrival {
         }
         let (line, is_plain) = (self.line.clone(), self.line.kind.is_plain());
         let mut inner = line.inner();
-        let on_the_way = inner.arriving.len();
+        // This one is among them yet.
+        let on_the_way = inner.arriving.len().saturating_sub(1);
         inner.path.comes(number, on_the_way, line.clock.now());
         // Two of one number there are only where the path was made anew.
         let Err(at) = inner.at(number) else { return None };
@@ -282,8 +283,8 @@ impl Position {
     /// becomes of the deletion.
     pub(in crate::turn) fn lets_go(mut self, may_pass: bool) -> Passed {
         let number = std::mem::replace(&mut self.number, -1);
-        let is_counted = self.line.leave(number, Some(may_pass));
-        Passed { line: self.line.clone(), is_counted }
+        let (line, at) = (self.line.clone(), self.line.clock.now());
+        Passed { is_counted: line.leave(number, Some(may_pass)), line, at }
     }
 }
 
@@ -366,6 +367,8 @@ pub(crate) struct Passed {
     line: Arc<Line>,
     /// Among those that were passed on.
     is_counted: bool,
+    /// When it let go.
+    at: Moment,
 }
 
 impl Passed {
@@ -382,7 +385,7 @@ impl Passed {
 
     /// Somebody else had deleted it, and perhaps more.
     pub(in crate::turn) fn was_gone(&self) {
-        self.line.holders_look();
+        self.line.holders_look(self.at);
     }
 }
 
