@@ -32,13 +32,15 @@ async fn queued(ground: &Ground, how_many: usize) {
     eventually("they have queued", || ground.nodes_under(PATH).len() == how_many).await;
 }
 
-/// One that holds and some that wait behind it, of the same client.
-async fn line(ground: &Ground, client: &Client, waiting: usize) -> (Held, Vec<Acquiring>) {
+/// One that holds and some that wait behind it, of the same client, each of which knows by now behind whom.
+async fn line(ground: &Ground, client: &Client, how_many: usize) -> (Held, Vec<Acquiring>) {
     let held = lock_of(client, PATH).acquire().await.expect("free");
-    let waiting = (0..waiting).map(|_| acquiring(client)).collect::<Vec<_>>();
-    queued(ground, waiting.len() + 1).await;
-    // The last list is answered.
-    client.nodes().exists("/").await.expect("a server");
+    let mut waiting = Vec::new();
+    for ahead in 1..=how_many {
+        waiting.push(acquiring(client));
+        eventually("it waits", || client.metrics().queue_depth == ahead as u64).await;
+    }
+    assert_eq!(ground.nodes_under(PATH).len(), how_many + 1);
     (held, waiting)
 }
 
