@@ -118,7 +118,7 @@ zkr_status zkr_test_server_resume(zkr_test_server *server, zkr_error **error);
 
 /**
  * Prepares a fault that strikes once, such as "drop_after create2 nth=2", "drop_before delete" or "delay_reply getData
- * ms=500". fault may be NULL; otherwise it is for the number that zkr_test_server_fault_fired takes.
+ * by=500ms". fault may be NULL; otherwise it is for the number that zkr_test_server_fault_fired takes.
  */
 zkr_status zkr_test_server_inject(zkr_test_server *server,
                                   const char *text,
@@ -231,7 +231,7 @@ zkr_status zkr_test_proxy_resume(zkr_test_proxy *proxy, zkr_error **error);
 
 /**
  * Prepares a fault that strikes once, such as "drop_after create2 nth=2", "drop_before delete" or "delay_reply getData
- * ms=500". fault may be NULL; otherwise it is for the number that zkr_test_proxy_fault_fired takes.
+ * by=500ms". fault may be NULL; otherwise it is for the number that zkr_test_proxy_fault_fired takes.
  */
 zkr_status zkr_test_proxy_inject(zkr_test_proxy *proxy,
                                  const char *text,

@@ -1,7 +1,6 @@
 //! What an election hands over: leaderships, and who leads.
 
 use std::ffi::{CString, c_void};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use zkrecipes::drive::{self, Granted};
@@ -29,16 +28,12 @@ pub struct zkr_leadership {
 
 pub(crate) struct LeadershipHandle {
     core: Leadership,
-    texts: OnceLock<Texts>,
+    texts: Texts,
 }
 
 impl LeadershipHandle {
     fn new(core: Leadership) -> LeadershipHandle {
-        LeadershipHandle { core, texts: OnceLock::new() }
-    }
-
-    fn texts(&self) -> &Texts {
-        self.texts.get_or_init(|| Texts::of(&self.core))
+        LeadershipHandle { core, texts: Texts::default() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One acquisition.
 
-use std::ffi::{CString, c_void};
+use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
 
 use zkrecipes::{Client, Held};
@@ -32,18 +32,29 @@ pub type zkr_held_callback = Option<
 pub(crate) struct HeldHandle {
     client: Client,
     core: Held,
-    texts: OnceLock<Texts>,
+    texts: Texts,
 }
 
+/// What an acquisition says in texts, for as long as the caller has it. Each is taken when it is asked for: who has given its
+/// node away lets go more slowly.
+#[derive(Default)]
 pub(crate) struct Texts {
-    pub(crate) path: CString,
-    pub(crate) node: CString,
-    pub(crate) sequencer: CString,
+    path: OnceLock<CString>,
+    node: OnceLock<CString>,
+    sequencer: OnceLock<CString>,
 }
 
 impl Texts {
-    pub(crate) fn of(held: &Held) -> Texts {
-        Texts { path: to_c(held.path()), node: to_c(held.node()), sequencer: to_c(&held.sequencer()) }
+    pub(crate) fn path(&self, held: &Held) -> *const c_char {
+        self.path.get_or_init(|| to_c(held.path())).as_ptr()
+    }
+
+    pub(crate) fn node(&self, held: &Held) -> *const c_char {
+        self.node.get_or_init(|| to_c(held.node())).as_ptr()
+    }
+
+    pub(crate) fn sequencer(&self, held: &Held) -> *const c_char {
+        self.sequencer.get_or_init(|| to_c(&held.sequencer())).as_ptr()
     }
 }
 
@@ -60,11 +71,7 @@ impl Holder for HeldHandle {
 
 impl HeldHandle {
     pub(crate) fn new(client: Client, core: Held) -> HeldHandle {
-        HeldHandle { client, core, texts: OnceLock::new() }
-    }
-
-    fn texts(&self) -> &Texts {
-        self.texts.get_or_init(|| Texts::of(&self.core))
+        HeldHandle { client, core, texts: Texts::default() }
     }
 }
 

@@ -3,7 +3,6 @@
 use std::ffi::{c_char, c_void};
 use std::ops::Deref;
 use std::ptr::null;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use zkrecipes::drive::{self, Done, Got};
@@ -170,13 +169,7 @@ pub(crate) struct ItemHandle {
     core: Item,
     /// With a NUL that does not count.
     data: Vec<u8>,
-    texts: OnceLock<Texts>,
-}
-
-impl ItemHandle {
-    fn texts(&self) -> &Texts {
-        self.texts.get_or_init(|| Texts::of(&self.core))
-    }
+    texts: Texts,
 }
 
 impl Object for ItemHandle {
@@ -194,6 +187,6 @@ impl Handed for Item {
     type Object = ItemHandle;
 
     fn object(self, _: &Client) -> ItemHandle {
-        ItemHandle { data: [self.data(), &[0]].concat(), core: self, texts: OnceLock::new() }
+        ItemHandle { data: [self.data(), &[0]].concat(), core: self, texts: Texts::default() }
     }
 }

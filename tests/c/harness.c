@@ -2,6 +2,7 @@
 
 #include "harness.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,14 @@ zkr_semaphore *semaphore_on(zkr_client *client, const char *path, size_t permits
   zkr_semaphore *semaphore = NULL;
   if (zkr_semaphore_new(client, path, permits, &semaphore, &error) != ZKR_OK) give_up("no semaphore", error);
   return semaphore;
+}
+
+double metric(zkr_client *client, const char *name) {
+  zkr_metrics *metrics = NULL;
+  if (zkr_client_metrics(client, &metrics, NULL) != ZKR_OK) return NAN;
+  double value = zkr_metrics_value(metrics, name);
+  zkr_metrics_free(metrics);
+  return value;
 }
 
 size_t children_of(zkr_client *client, const char *path) {

@@ -68,6 +68,8 @@ zkr_lock *lock_on(zkr_client *client, const char *path);
 zkr_semaphore *semaphore_on(zkr_client *client, const char *path, size_t permits);
 /* How many children a node has; 0 if there is no such node. */
 size_t children_of(zkr_client *client, const char *path);
+/* What the client says of itself, by name; NaN if there is no such metric. */
+double metric(zkr_client *client, const char *name);
 
 /* What the end of an asynchronous verb said; `calls` is counted last. */
 typedef struct ending {

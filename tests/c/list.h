@@ -26,6 +26,7 @@
   X(every_recipe_of_a_closed_client_answers_closed)                 \
   X(the_family_works_asynchronously)                                \
   X(a_turn_passed_on_inside_the_process_is_counted)                 \
+  X(who_was_asked_for_its_path_alone_passes_the_turn_on)            \
   X(bad_paths_are_refused_before_anything_is_sent)                  \
   X(null_is_refused_by_every_verb)                                  \
   X(freed_handles_are_refused_by_every_verb)                        \

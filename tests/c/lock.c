@@ -278,3 +278,40 @@ void freeing_a_lock_ends_its_waits(void) {
   zkr_client_free(first);
   zkr_client_free(second);
 }
+
+/* Others may know who holds by its node; then it is gone before the next one holds. */
+static void pass_on(void (*asked)(const zkr_held *), bool before_the_answer) {
+  zkr_error *error = NULL;
+  zkr_test_server *server = own_server();
+  zkr_client *client = connected(zkr_test_server_connect_string(server), "a");
+  zkr_lock *lock = lock_on(client, "/passed/on"), *other = lock_on(client, "/passed/on");
+  zkr_held *held = NULL;
+  ending next = {0}, released = {0};
+
+  OK(zkr_lock_acquire(lock, -1, &held, &error));
+  CHECK(zkr_lock_acquire_async(other, -1, note_held, &next) == ZKR_OK);
+  EVENTUALLY(metric(client, "queue_depth") == 1);
+  asked(held);
+  OK(zkr_test_server_inject(server, "delay_reply delete by=2000ms", NULL, &error));
+  int64_t since = now_ms();
+  CHECK(zkr_lock_release_async(lock, note_done, &released) == ZKR_OK);
+  EVENTUALLY(atomic_load(&next.calls) == 1);
+  CHECK(next.status == ZKR_OK && (now_ms() - since < 2000) == before_the_answer);
+  EVENTUALLY(atomic_load(&released.calls) == 1);
+  CHECK(released.status == ZKR_OK);
+
+  zkr_held_free(next.held);
+  zkr_held_free(held);
+  zkr_lock_free(other);
+  zkr_lock_free(lock);
+  zkr_client_free(client);
+  zkr_test_server_free(server);
+}
+
+static void ask_path(const zkr_held *held) { (void)zkr_held_path(held); }
+static void ask_node(const zkr_held *held) { (void)zkr_held_node(held); }
+
+void who_was_asked_for_its_path_alone_passes_the_turn_on(void) {
+  pass_on(ask_path, true);
+  pass_on(ask_node, false);
+}

@@ -54,14 +54,6 @@ static bool tells(story *told, const char *events) {
   return at != NULL;
 }
 
-static double metric(zkr_client *client, const char *name) {
-  zkr_metrics *metrics = NULL;
-  if (zkr_client_metrics(client, &metrics, NULL) != ZKR_OK) return NAN;
-  double value = zkr_metrics_value(metrics, name);
-  zkr_metrics_free(metrics);
-  return value;
-}
-
 void a_partition_can_be_told_from_logs_and_metrics_alone(void) {
   zkr_error *error = NULL;
   zkr_test_proxy *proxy = NULL;

@@ -140,21 +140,21 @@ pub extern "C" fn zkr_held_free(held: *mut zkr_held) {
 /// Valid until it is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_held_path(held: *const zkr_held) -> *const c_char {
-    verbs::ask(held, null(), |it: &HeldHandle| Some(it.texts().path.as_ptr()))
+    verbs::ask(held, null(), |it: &HeldHandle| Some(it.texts.path(&it.core)))
 }
 
 /// The path of our own node, the first one if there are several; NULL for a handle that cannot be used. Valid until it
 /// is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_held_node(held: *const zkr_held) -> *const c_char {
-    verbs::ask(held, null(), |it: &HeldHandle| Some(it.texts().node.as_ptr()))
+    verbs::ask(held, null(), |it: &HeldHandle| Some(it.texts.node(&it.core)))
 }
 
 /// A text that names this acquisition, for others to check; NULL for a handle that cannot be used. Valid until it is
 /// freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_held_sequencer(held: *const zkr_held) -> *const c_char {
-    verbs::ask(held, null(), |it: &HeldHandle| Some(it.texts().sequencer.as_ptr()))
+    verbs::ask(held, null(), |it: &HeldHandle| Some(it.texts.sequencer(&it.core)))
 }
 
 /// How often the turn was passed on inside this process since it was won from the others. With local_handoff,

@@ -97,20 +97,20 @@ pub extern "C" fn zkr_item_free(item: *mut zkr_item) {
 /// The path of the queue; NULL for a handle that cannot be used. Valid until the item is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_item_path(item: *const zkr_item) -> *const c_char {
-    verbs::ask(item, null(), |it: &ItemHandle| Some(it.texts().path.as_ptr()))
+    verbs::ask(item, null(), |it: &ItemHandle| Some(it.texts.path(&it.core)))
 }
 
 /// The path of our claim; NULL for a handle that cannot be used. Valid until the item is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_item_node(item: *const zkr_item) -> *const c_char {
-    verbs::ask(item, null(), |it: &ItemHandle| Some(it.texts().node.as_ptr()))
+    verbs::ask(item, null(), |it: &ItemHandle| Some(it.texts.node(&it.core)))
 }
 
 /// A text that names this claim, for others to check (zkr_client_check_sequencer); NULL for a handle that cannot be
 /// used. Valid until the item is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_item_sequencer(item: *const zkr_item) -> *const c_char {
-    verbs::ask(item, null(), |it: &ItemHandle| Some(it.texts().sequencer.as_ptr()))
+    verbs::ask(item, null(), |it: &ItemHandle| Some(it.texts.sequencer(&it.core)))
 }
 
 /// What was put. A NUL that does not count follows; NULL for a handle that cannot be used. Valid until the item is

@@ -145,20 +145,20 @@ pub extern "C" fn zkr_leadership_free(leadership: *mut zkr_leadership) {
 /// The path of the election; NULL for a handle that cannot be used. Valid until it is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_leadership_path(leadership: *const zkr_leadership) -> *const c_char {
-    verbs::ask(leadership, null(), |it: &LeadershipHandle| Some(it.texts().path.as_ptr()))
+    verbs::ask(leadership, null(), |it: &LeadershipHandle| Some(it.texts.path(&it.core)))
 }
 
 /// The path of our candidate; NULL for a handle that cannot be used. Valid until it is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_leadership_node(leadership: *const zkr_leadership) -> *const c_char {
-    verbs::ask(leadership, null(), |it: &LeadershipHandle| Some(it.texts().node.as_ptr()))
+    verbs::ask(leadership, null(), |it: &LeadershipHandle| Some(it.texts.node(&it.core)))
 }
 
 /// A text that names this acquisition, for others to check; NULL for a handle that cannot be used. Valid until it is
 /// freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_leadership_sequencer(leadership: *const zkr_leadership) -> *const c_char {
-    verbs::ask(leadership, null(), |it: &LeadershipHandle| Some(it.texts().sequencer.as_ptr()))
+    verbs::ask(leadership, null(), |it: &LeadershipHandle| Some(it.texts.sequencer(&it.core)))
 }
 
 /// Rises strictly from one leader to the next: the fencing token. 0, which is never one, for a handle that cannot be

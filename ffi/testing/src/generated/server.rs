@@ -79,7 +79,7 @@ pub extern "C" fn zkr_test_server_resume(
 }
 
 /// Prepares a fault that strikes once, such as "drop_after create2 nth=2", "drop_before delete" or "delay_reply getData
-/// ms=500". fault may be NULL; otherwise it is for the number that zkr_test_server_fault_fired takes.
+/// by=500ms". fault may be NULL; otherwise it is for the number that zkr_test_server_fault_fired takes.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_test_server_inject(
     server: *mut zkr_test_server,
