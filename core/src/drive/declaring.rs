@@ -60,33 +60,50 @@ pub fn join_as_site(
 ) -> impl Future<Output = Result<Done>> + Send + use<> {
     let (commits, site) = (commits.clone(), site.to_owned());
     async move {
-        commits.join(&site).await?;
-        Ok(Done::unless(move || commits.withdraw()))
+        let joined = commits.join_unattended(&site).await?;
+        Ok(Done::on_its_way(move |is_received| match is_received {
+            true => joined.receive(),
+            false => drop(joined),
+        }))
     }
 }
 
 /// What was done, on its way to who asked for it. Dropped before it was received, it is undone in the background.
 #[must_use = "dropping it undoes it"]
-pub struct Done(Option<Box<dyn FnOnce() + Send>>, Process);
+pub struct Done {
+    /// Told whether it was received.
+    settle: Option<Box<dyn FnOnce(bool) + Send>>,
+    process: Process,
+}
 
 impl Done {
+    fn on_its_way(settle: impl FnOnce(bool) + Send + 'static) -> Done {
+        Done { settle: Some(Box::new(settle)), process: Process::present() }
+    }
+
     pub(super) fn unless(undo: impl FnOnce() + Send + 'static) -> Done {
-        Done(Some(Box::new(undo)), Process::present())
+        Done::on_its_way(|is_received| {
+            if !is_received {
+                undo();
+            }
+        })
     }
 
     /// The caller knows.
     pub fn receive(mut self) {
-        self.0 = None;
+        if let Some(settle) = self.settle.take() {
+            settle(true);
+        }
     }
 }
 
 impl Drop for Done {
     fn drop(&mut self) {
-        let Some(undo) = self.0.take() else { return };
+        let Some(settle) = self.settle.take() else { return };
         // What a forked child drops is its parent's.
-        match self.1.is_present() {
-            true => undo(),
-            false => std::mem::forget(undo),
+        match self.process.is_present() {
+            true => settle(false),
+            false => std::mem::forget(settle),
         }
     }
 }

@@ -183,6 +183,26 @@ async fn a_proposal_that_did_not_reach_its_caller_is_told_to_who_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_joins_while_a_withdrawn_join_is_undone_becomes_the_site() {
+    let server = server();
+    let a = client(&server).await;
+    let commits = of(&a, CommitMode::Coordinator);
+    let on_its_way = soon("join", drive::join_as_site(&commits, "a")).await.expect("joined");
+    let nothing = commits.next(Some(Duration::ZERO)).await.expect_err("nobody was told that it has joined");
+    assert_eq!(nothing.kind(), ErrorKind::NotHeld);
+    let again = commits.join("a");
+    tokio::pin!(again);
+    let early = tokio::time::timeout(Duration::ZERO, &mut again).await;
+    assert!(early.is_err(), "the first has no answer, and the second has: {early:?}");
+    drop(on_its_way);
+    soon("join", again).await.expect("joined");
+    let twice = commits.join("a").await.expect_err("it has joined");
+    assert_eq!(twice.kind(), ErrorKind::Exists);
+    commits.leave().await.expect("left");
+    soon("join", commits.join("a")).await.expect("joined");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_time_of_a_transaction_goes_on_while_a_site_is_not_there() {
     let server = server();
     server.freeze_clock();

@@ -47,6 +47,8 @@ mod transaction;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::sync::OwnedMutexGuard;
+
 use self::layout::{TransactionLayout, check_name};
 use self::ownership::Commits;
 use self::site::Site;
@@ -54,6 +56,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::path;
+use crate::session::Session;
 use crate::session::registration::not_declared;
 
 pub use coordinator::CommitTransaction;
@@ -68,7 +71,7 @@ impl Client {
         path::recipe(path)?;
         let layout = TransactionLayout { root: path.to_owned() };
         let commits = Arc::new(Commits::new(self.clone(), layout, mode));
-        Ok(TwoPhaseCommit { commits, site: Arc::default() })
+        Ok(TwoPhaseCommit { commits, site: Arc::default(), joining: Arc::default() })
     }
 }
 
@@ -100,6 +103,8 @@ impl Client {
 pub struct TwoPhaseCommit {
     commits: Arc<Commits>,
     site: Arc<Mutex<Option<Arc<Site>>>>,
+    /// Locked while it joins or leaves, until whoever asked for that has the answer.
+    joining: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl TwoPhaseCommit {
@@ -166,26 +171,21 @@ impl TwoPhaseCommit {
     /// of its proposals are dropped, or the client is closed. Exists: this handle has joined already, or another that is
     /// there is that site.
     pub async fn join(&self, site: &str) -> Result<()> {
+        self.join_unattended(site).await?.receive();
+        Ok(())
+    }
+
+    /// The same for a caller that may withdraw it: until it is received this handle has not joined, and another `join` of
+    /// it waits.
+    pub(crate) async fn join_unattended(&self, site: &str) -> Result<Joined> {
         check_name(&self.commits.layout, "site", site)?;
         let session = self.commits.client.session()?;
+        let joining = self.joining.clone().lock_owned().await;
         if lock(&self.site).is_some() {
             return Err(self.has_joined());
         }
-        let joined = Site::join(&self.commits, &session, site).await?;
-        let mut own = lock(&self.site);
-        if own.is_some() {
-            return Err(self.has_joined());
-        }
-        *own = Some(Arc::new(joined));
-        drop(own);
-        // What we were the last to do, should we have died before it was cleared away.
-        let commits = self.commits.clone();
-        drop(session.in_background(async move {
-            if let Err(error) = coordinator::sweep_transactions(&commits).await {
-                tracing::debug!(target: "zkrecipes", event = "transaction_untidy", %error, "transactions that are over are left to `recover`");
-            }
-        }));
-        Ok(())
+        let site = Arc::new(Site::join(&self.commits, &session, site).await?);
+        Ok(Joined { site, handle: self.clone(), session, _joining: joining })
     }
 
     fn has_joined(&self) -> Error {
@@ -196,15 +196,9 @@ impl TwoPhaseCommit {
     /// Is that site no longer. What it was asked stays in its inbox. NotHeld: this handle has not joined.
     pub async fn leave(&self) -> Result<()> {
         self.commits.client.session()?;
+        let _joining = self.joining.lock().await;
         let own = lock(&self.site).take();
         own.ok_or_else(|| self.no_site())?.leave().await
-    }
-
-    /// Leaves in the background.
-    pub(crate) fn withdraw(&self) {
-        if let Some(site) = lock(&self.site).take() {
-            site.withdraw();
-        }
     }
 
     fn joined(&self) -> Result<Arc<Site>> {
@@ -253,6 +247,28 @@ impl TwoPhaseCommit {
     pub async fn decide_abort(&self, id: &str, reason: &str) -> Result<Outcome> {
         check_name(&self.commits.layout, "id", id)?;
         status::write_abort(&self.commits, id, reason).await
+    }
+}
+
+/// A site on its way to who joined. Dropped before that one has the answer, it leaves in the background.
+pub(crate) struct Joined {
+    site: Arc<Site>,
+    handle: TwoPhaseCommit,
+    session: Arc<Session>,
+    _joining: OwnedMutexGuard<()>,
+}
+
+impl Joined {
+    /// Who joined knows.
+    pub(crate) fn receive(self) {
+        let commits = self.handle.commits.clone();
+        *lock(&self.handle.site) = Some(self.site);
+        // What we were the last to do, should we have died before it was cleared away.
+        drop(self.session.in_background(async move {
+            if let Err(error) = coordinator::sweep_transactions(&commits).await {
+                tracing::debug!(target: "zkrecipes", event = "transaction_untidy", %error, "transactions that are over are left to `recover`");
+            }
+        }));
     }
 }
 

@@ -65,11 +65,6 @@ impl Site {
         })
     }
 
-    /// Leaves in the background.
-    pub(super) fn withdraw(&self) {
-        drop(self.step_out());
-    }
-
     fn step_out(&self) -> Option<Registration> {
         self.left.send_modify(|count| *count += 1);
         lock(&self.registration).take()
