@@ -177,7 +177,7 @@ impl TwoPhaseCommit {
 
     /// The same for a caller that may withdraw it: until it is received this handle has not joined, and another `join` of
     /// it waits.
-    pub(crate) async fn join_unattended(&self, site: &str) -> Result<Joined> {
+    pub(crate) async fn join_unattended(&self, site: &str) -> Result<NewSite> {
         check_name(&self.commits.layout, "site", site)?;
         let session = self.commits.client.session()?;
         let joining = self.joining.clone().lock_owned().await;
@@ -185,7 +185,7 @@ impl TwoPhaseCommit {
             return Err(self.has_joined());
         }
         let site = Arc::new(Site::join(&self.commits, &session, site).await?);
-        Ok(Joined { site, handle: self.clone(), session, _joining: joining })
+        Ok(NewSite { site, handle: self.clone(), session, _joining: joining })
     }
 
     fn has_joined(&self) -> Error {
@@ -251,14 +251,14 @@ impl TwoPhaseCommit {
 }
 
 /// A site on its way to who joined. Dropped before that one has the answer, it leaves in the background.
-pub(crate) struct Joined {
+pub(crate) struct NewSite {
     site: Arc<Site>,
     handle: TwoPhaseCommit,
     session: Arc<Session>,
     _joining: OwnedMutexGuard<()>,
 }
 
-impl Joined {
+impl NewSite {
     /// Who joined knows.
     pub(crate) fn receive(self) {
         let commits = self.handle.commits.clone();
