@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::futures::unless;
 use crate::hosts;
 use crate::log;
 use crate::metrics::{Counters, Metrics};
@@ -19,7 +20,7 @@ use crate::session::system_clock::SystemClock;
 use crate::session::wire::Dial;
 #[cfg(feature = "zookeeper-client")]
 use crate::session::wire::guest::Guest;
-use crate::session::{Session, State, unless};
+use crate::session::{Session, State};
 
 /// How long closing waits for those who listen to what was said.
 const LISTENING: Duration = Duration::from_secs(1);

@@ -19,6 +19,7 @@
 mod client;
 mod error;
 mod feed;
+mod futures;
 mod hosts;
 mod log;
 mod metrics;

@@ -6,6 +6,8 @@ use std::pin::Pin;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::process::{PerProcess, Process};
 use crate::{sanitizer, signals};
@@ -57,12 +59,10 @@ tokio::task_local! {
 
 /// What `call` answers, and what it has left by then, also by being dropped, that is to be waited for before its caller is
 /// told.
-pub(crate) async fn with_what_it_leaves<T>(call: impl Future<Output = T>) -> (T, Vec<Later<()>>) {
-    let noting = async {
-        let answer = call.await;
-        (answer, LEFT.with(RefCell::take))
-    };
-    LEFT.scope(RefCell::default(), noting).await
+pub(crate) fn with_what_it_leaves<T>(
+    call: impl Future<Output = T>,
+) -> impl Future<Output = (T, Vec<Later<()>>)> {
+    LEFT.scope(RefCell::default(), call.map(|answer| (answer, LEFT.with(RefCell::take))))
 }
 
 /// Has whoever runs this call wait for `work` before the caller is told how the call ended. Nobody does where the caller

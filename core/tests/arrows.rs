@@ -23,7 +23,7 @@ const HOUSE: &[&[&str]] = &[
     &["tls"],
     &["hosts"],
     &["options"],
-    &["metrics", "mutex", "path", "process", "sanitizer", "signals", "stack", "time"],
+    &["futures", "metrics", "mutex", "path", "process", "sanitizer", "signals", "stack", "time"],
     &["error"],
     &["printable"],
 ];

@@ -4,9 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+
 use super::Done;
 use crate::client::Client;
 use crate::error::{Error, Result};
+use crate::futures::begun;
 use crate::recipes::election::{Election, Leadership, Terms};
 use crate::recipes::handle::{Comes, Handle};
 use crate::recipes::held::{Held, Readers};
@@ -23,9 +26,8 @@ pub fn acquire(
     n: usize,
     limit: Option<Duration>,
 ) -> impl Future<Output = Result<Granted>> + Send + use<> {
-    // In a box: it would else be kept twice while it waits.
-    let (handle, acquiring) = (handle.clone(), Box::pin(handle.take(n, limit, Comes::WhenCalled)));
-    async move { Ok(Granted { held: acquiring.await?, keeper: Keeper::Handle(handle) }) }
+    let (handle, acquiring) = (handle.clone(), handle.take(n, limit, Comes::WhenCalled));
+    acquiring.map(|held| Ok(Granted { held: held?, keeper: Keeper::Handle(handle) }))
 }
 
 /// As [`Held::downgrade`]. Withdrawn on its way to its owner, what it leads to is released.
@@ -46,7 +48,7 @@ pub fn downgrade(writing: &Held) -> impl Future<Output = Result<Granted>> + Send
 /// As for [`Held::downgrade`].
 pub fn downgrade_current(handle: &Handle) -> impl Future<Output = Result<Granted>> + Send + use<> {
     let downgrading = held(handle).map(|writing| downgrade(&writing));
-    async move { downgrading?.await }
+    begun(downgrading)
 }
 
 /// An acquisition on its way to its owner. Dropped before it gets there, because the owner withdrew meanwhile, it is
@@ -192,7 +194,9 @@ pub fn put_delayed(
     taken_back(queue.put_one(data, delay, limit))
 }
 
-async fn taken_back(putting: impl Future<Output = Result<Vec<Put>>>) -> Result<Done> {
-    let put = putting.await?;
-    Ok(Done::unless(move || put.into_iter().for_each(Put::take_back)))
+fn taken_back(putting: impl Future<Output = Result<Vec<Put>>>) -> impl Future<Output = Result<Done>> {
+    putting.map(|put| {
+        let put = put?;
+        Ok(Done::unless(move || put.into_iter().for_each(Put::take_back)))
+    })
 }

@@ -2,8 +2,11 @@
 
 use std::sync::{Mutex, MutexGuard};
 
+use futures_util::FutureExt;
+
 use super::CancelToken;
 use crate::error::{Error, Result};
+use crate::futures::unless;
 use crate::mutex::lock;
 
 /// The calls in progress through a handle.
@@ -17,13 +20,8 @@ impl Cancels {
         future: F,
     ) -> impl Future<Output = Result<T>> + use<T, F> {
         let token = self.token().clone();
-        async move {
-            tokio::select! {
-                biased;
-                result = future => result,
-                () = token.cancelled() => Err(Error::cancelled()),
-            }
-        }
+        let cancelled = async move { token.cancelled().await };
+        unless(future, cancelled).map(|result| result.unwrap_or_else(|| Err(Error::cancelled())))
     }
 
     /// Ends the calls in progress with Cancelled, never later ones.

@@ -329,31 +329,36 @@ fn settled<T>(
     future: impl Future<Output = Result<T>>,
     tokens: Vec<CancelToken>,
 ) -> impl Future<Output = Result<T>> {
-    // In a box from here on: what is wrapped below would else lie on the stack of the caller several times.
+    // In a box: it is kept once, whatever it is wrapped in. What wraps it is made where it is awaited, or would be kept twice.
     let future = Box::pin(future);
-    let called = async move {
-        let cancelled = async {
-            match tokens.is_empty() {
-                true => std::future::pending().await,
-                false => drop(select_all(tokens.iter().map(|token| Box::pin(token.cancelled()))).await),
+    async move {
+        let settled = async move {
+            let (result, left) = runtime::with_what_it_leaves(async move {
+                let cancelled = async {
+                    match tokens.is_empty() {
+                        true => std::future::pending().await,
+                        false => {
+                            drop(select_all(tokens.iter().map(|token| Box::pin(token.cancelled()))).await);
+                        }
+                    }
+                };
+                tokio::select! {
+                    biased;
+                    () = cancelled => Err(Error::cancelled()),
+                    result = future => result,
+                }
+            })
+            .await;
+            if !left.is_empty() {
+                // No server answers: it goes on in the background.
+                let left = Box::pin(tokio::time::timeout(GRACE, futures_util::future::join_all(left)));
+                let _ = left.await;
             }
+            result
         };
-        tokio::select! {
-            biased;
-            () = cancelled => Err(Error::cancelled()),
-            result = future => result,
-        }
-    };
-    let settled = async move {
-        let (result, left) = runtime::with_what_it_leaves(called).await;
-        if !left.is_empty() {
-            // No server answers: it goes on in the background.
-            let _ = tokio::time::timeout(GRACE, futures_util::future::join_all(left)).await;
-        }
-        result
-    };
-    // A panic in the core must reach the caller as an error, not as a call that never ends.
-    async move { AssertUnwindSafe(settled).catch_unwind().await.unwrap_or_else(|_| Err(vanished())) }
+        // A panic in the core must reach the caller as an error, not as a call that never ends.
+        AssertUnwindSafe(settled).catch_unwind().await.unwrap_or_else(|_| Err(vanished()))
+    }
 }
 
 fn vanished() -> Error {

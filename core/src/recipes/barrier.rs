@@ -9,6 +9,7 @@
 //!
 //! The node is the path itself, as in Curator's `DistributedBarrier` and kazoo's `Barrier`.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,7 +143,8 @@ impl Barrier {
         let mut up = None;
         let passing = self.pass(&mut call, &mut up);
         let passed =
-            telling(&session, &self.path, &self.listeners, |call| self.find_setter(call), passing).await;
+            telling(&session, &self.path, &self.listeners, |call| self.find_setter(call), pin!(passing))
+                .await;
         passed.map_err(|error| naming_the_setter(error, up).with_path(&*self.path))
     }
 

@@ -9,7 +9,8 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::held::Held;
 use crate::error::{Error, Result};
-use crate::session::{Session, unless};
+use crate::futures::unless;
+use crate::session::Session;
 
 /// How long an acquire waits for what its own handle keeps and nobody else has in hand before that is said.
 const FORGOTTEN: Duration = Duration::from_secs(1);

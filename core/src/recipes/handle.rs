@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::sync::watch;
 use tracing::Instrument;
 
@@ -16,6 +17,7 @@ use super::held::{Acquired, Held, Readers};
 use super::wait_progress::{Listeners, WaitProgress, Waiting};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
+use crate::futures::begun;
 use crate::mutex::lock;
 use crate::nodes::Transaction;
 use crate::session::Session;
@@ -183,13 +185,11 @@ impl Handle {
 
     pub(super) fn attempt(&self, n: usize) -> impl Future<Output = Result<Option<Held>>> + Send + use<> {
         let attempt = self.take(n, Some(Duration::ZERO), Comes::WhenPolled);
-        async move {
-            match attempt.await {
-                Ok(held) => Ok(Some(held)),
-                Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
-                Err(error) => Err(error),
-            }
-        }
+        attempt.map(|held| match held {
+            Ok(held) => Ok(Some(held)),
+            Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
+            Err(error) => Err(error),
+        })
     }
 
     /// Passes the gate, takes the turn, holds. `n` is for permits, and 1 for everything else.
@@ -383,7 +383,7 @@ impl Handle {
     /// Releases the acquisition made last: at once, and the future confirms it. See [`Held::release`].
     pub fn release(&self) -> impl Future<Output = Result<()>> + Send + use<> {
         let releasing = self.held().map(|held| held.release());
-        async move { releasing?.await }
+        begun(releasing)
     }
 
     /// Releases the acquisition made last; the deletion is confirmed in the background.

@@ -5,11 +5,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
+use futures_util::FutureExt;
+use futures_util::future::OptionFuture;
 use tokio::sync::watch;
 
 use super::sequencer;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
+use crate::futures::begun;
 use crate::log;
 use crate::mutex::lock;
 use crate::nodes::Transaction;
@@ -238,7 +241,7 @@ impl Held {
     /// Dropping the future leaves the deletion to the background.
     pub fn release(&self) -> impl Future<Output = Result<()>> + Send + use<> {
         let releasing = self.0.let_go().map(Hold::release);
-        async move { releasing?.await }
+        begun(releasing)
     }
 
     /// Lets go without waiting for the server.
@@ -303,12 +306,8 @@ impl Held {
     pub fn leave(&self, body_failed: bool) -> impl Future<Output = Result<()>> + Send + use<> {
         let (client, hold) = (self.0.client.clone(), self.0.hold.clone());
         let releasing = (!self.is_released()).then(|| self.release());
-        async move {
-            let Some(releasing) = releasing else { return Ok(()) };
-            let released = releasing.await;
-            if body_failed {
-                return Ok(());
-            }
+        OptionFuture::from(releasing).map(move |released| {
+            let Some(released) = released.filter(|_| !body_failed) else { return Ok(()) };
             // In a forked child the rest is the parent's, with its locks.
             client.process().check()?;
             match (hold.tenure(), released) {
@@ -318,7 +317,7 @@ impl Held {
                 }
                 _ => Ok(()),
             }
-        }
+        })
     }
 
     /// The tokens, for as long as they mean something.

@@ -15,6 +15,7 @@ use super::handle::{Handle, Meanwhile, Recipe};
 use super::held::Held;
 use crate::client::Client;
 use crate::error::Result;
+use crate::futures::begun;
 use crate::options::LockOptions;
 use crate::path;
 use crate::session::Session;
@@ -84,7 +85,7 @@ impl Lock {
     /// As for [`Held::downgrade`].
     pub fn downgrade(&self) -> impl Future<Output = Result<Held>> + Send + use<> {
         let downgrading = self.held().map(|held| held.downgrade());
-        async move { downgrading?.await }
+        begun(downgrading)
     }
 
     /// Whether this is a lock of its own, and of that client.

@@ -3,6 +3,7 @@
 //! A wait knows who is first in its line from the list that it queued with, so a look at who holds is one read. Nobody looks
 //! in the first second, and then ever less often: a thousand waiters must not keep the servers busy with saying so.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,14 +11,15 @@ use std::time::Duration;
 use super::contenders::{self, Contender, SeenContender};
 use super::handle::Recipe;
 use crate::error::{Error, ErrorKind};
+use crate::futures::unless;
 use crate::log;
 use crate::mutex::lock;
 use crate::process::UnlessForked;
+use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::clock::{Later, Moment};
 use crate::session::contenders_ahead::{AheadAtLastLook, ContendersAhead};
 use crate::session::delivery::{Live, Subscription};
-use crate::session::{Session, unless};
 use crate::turn::REVOKE;
 use crate::turn::hold::Hold;
 use crate::turn::name::ContenderName;
@@ -162,9 +164,9 @@ pub(super) async fn telling<T>(
     path: &str,
     listeners: &Listeners,
     look: impl Fn(Call) -> Later<AwaitedContenders>,
-    wait: impl Future<Output = T>,
+    mut wait: Pin<&mut impl Future<Output = T>>,
 ) -> T {
-    let (visible, mut wait) = (Visible::begin(session), std::pin::pin!(wait));
+    let visible = Visible::begin(session);
     let (mut next, mut pause) = (visible.began + FIRST, FIRST);
     loop {
         if let Some(done) = unless(&mut wait, session.clock().sleep_until(next)).await {
@@ -207,9 +209,8 @@ impl Waiting {
         recipe: &Arc<dyn Recipe>,
         contenders_ahead: &Arc<ContendersAhead>,
         listeners: &Listeners,
-        taking: impl Future<Output = T>,
+        mut taking: Pin<&mut impl Future<Output = T>>,
     ) -> T {
-        let mut taking = std::pin::pin!(taking);
         let often = Duration::from_millis(LONG_MS.load(Ordering::Relaxed));
         let (mut long, mut look, mut pause) = (self.visible.began + often, self.visible.began + FIRST, FIRST);
         loop {

@@ -4,11 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures_util::FutureExt;
 use tokio::sync::{Notify, oneshot};
 
+use super::Session;
 use super::clock::{Clock, Later};
 use super::server_session::ServerSession;
-use super::{Session, unless};
+use crate::futures::unless;
 
 /// How much is under way.
 #[derive(Default)]
@@ -39,12 +41,11 @@ impl Background {
         self.count.fetch_add(1, Ordering::AcqRel);
         let under_way = UnderWay(self.clone());
         let (done, is_done) = oneshot::channel();
-        clock.spawn(Box::pin(async move {
-            work.await;
+        clock.spawn(Box::pin(work.map(move |()| {
             drop(under_way);
             let _ = done.send(());
             drop(owner);
-        }));
+        })));
         Box::pin(async move {
             let _ = is_done.await;
         })

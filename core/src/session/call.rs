@@ -16,7 +16,7 @@
 //! there is no connection, that ends with ConnectionLost at once.
 
 use std::borrow::Cow;
-use std::future::{Future, pending, poll_fn};
+use std::future::{Future, pending};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -32,6 +32,7 @@ use super::server_session::{ConnectionId, ServerSession};
 use super::wire::{CreateMode, LinkState, WireError};
 use super::{GRACE, Session, State};
 use crate::error::{Error, ErrorKind, Result};
+use crate::futures::{polled, unless};
 use crate::log;
 use crate::path::{self, PACKET_LIMIT};
 
@@ -230,15 +231,19 @@ impl Call {
 
     /// Why it has to end now, if it has to.
     pub(crate) fn end_reason(&mut self) -> Option<Error> {
-        self.unless_over(pin!(pending::<()>())).now_or_never().and_then(Result::err)
+        polled(pending::<()>(), |event, context| self.poll_unless_over(event, context))
+            .now_or_never()
+            .and_then(Result::err)
     }
 
     /// Waits for what others do. The server is not silent in that time, so the budget begins again afterwards.
-    pub(crate) async fn wait_for<T>(&mut self, event: impl Future<Output = T>) -> Result<T> {
+    pub(crate) fn wait_for<T>(&mut self, event: impl Future<Output = T>) -> impl Future<Output = Result<T>> {
         self.budget_timer = None;
-        let outcome = self.unless_over(pin!(event)).await;
-        self.heard = self.session.now();
-        outcome
+        polled(event, |event, context| {
+            let outcome = ready!(self.poll_unless_over(event, context));
+            self.heard = self.session.now();
+            Poll::Ready(outcome)
+        })
     }
 
     /// The same, and `None` after so long.
@@ -249,28 +254,25 @@ impl Call {
     ) -> Result<Option<T>> {
         let session = self.session.clone();
         let until = self.now() + moment;
-        let sooner = async {
-            tokio::select! {
-                biased;
-                value = event => Some(value),
-                () = session.clock().sleep_until(until) => None,
-            }
-        };
-        self.wait_for(sooner).await
+        let late = session.clock().sleep_until(until);
+        self.wait_for(unless(event, late)).await
     }
 
     /// Waits for the answer to a request.
-    pub(crate) async fn receive<T>(
+    pub(crate) fn receive<T>(
         &mut self,
         what: &str,
         answer: impl Future<Output = Result<T, WireError>>,
-    ) -> Result<Result<T, WireError>> {
-        let answer = self.in_budget(what, pin!(answer)).await?;
-        match &answer {
-            Err(error) if error.is_unanswered() => self.missing = Some(error.clone()),
-            _ => self.heard = self.session.now(),
-        }
-        Ok(answer)
+    ) -> impl Future<Output = Result<Result<T, WireError>>> {
+        polled(answer, move |answer, context| {
+            let answer = ready!(self.poll_in_budget(what, answer, context));
+            match &answer {
+                Err(_) => {}
+                Ok(Err(error)) if error.is_unanswered() => self.missing = Some(error.clone()),
+                Ok(_) => self.heard = self.session.now(),
+            }
+            Poll::Ready(answer)
+        })
     }
 
     /// Waits for what others do for this call; a caller that gave no time at all only while there is a connection.
@@ -278,15 +280,14 @@ impl Call {
         if !self.is_instant {
             return self.wait_for(event).await;
         }
-        let mut event = pin!(event);
-        poll_fn(|cx| {
-            if let Poll::Ready(value) = event.as_mut().poll(cx) {
+        polled(event, |event, context| {
+            if let Poll::Ready(value) = event.poll(context) {
                 return Poll::Ready(Ok(value));
             }
-            if self.poll_absence(cx).is_ready() {
+            if self.poll_absence(context).is_ready() {
                 return Poll::Ready(Err(Error::out_of_touch(what)));
             }
-            self.poll_end(cx).map(Err)
+            self.poll_end(context).map(Err)
         })
         .await
     }
@@ -324,7 +325,7 @@ impl Call {
             }
             Ok::<_, Error>(server_session)
         };
-        let server_session = self.in_budget(what, pin!(ready)).await??;
+        let server_session = self.in_budget(what, ready).await??;
         if is_new {
             // Opening a session is an answer, too.
             self.heard = self.session.now();
@@ -363,7 +364,7 @@ impl Call {
         self.resumed = until;
         self.pause = (self.pause * 2).min(retry.max);
         let pause = self.session.clock().sleep_until(until);
-        self.in_budget(what, pin!(pause)).await
+        self.in_budget(what, pause).await
     }
 
     /// After an answer that the caller has no use for: if none came, a pause, and the caller tries again. A refusal is the
@@ -409,29 +410,42 @@ impl Call {
     }
 
     /// Ends early when the server has been silent for as long as the budget says.
-    async fn in_budget<T>(&mut self, what: &str, mut event: Pin<&mut impl Future<Output = T>>) -> Result<T> {
-        poll_fn(|cx| {
-            if let Poll::Ready(value) = event.as_mut().poll(cx) {
-                return Poll::Ready(Ok(value));
-            }
-            if !self.outlasts_outages && self.poll_budget(cx).is_ready() {
-                return Poll::Ready(Err(Error::unanswered(what)));
-            }
-            if self.is_instant && self.poll_absence(cx).is_ready() {
-                return Poll::Ready(Err(Error::out_of_touch(what)));
-            }
-            self.poll_end(cx).map(Err)
-        })
-        .await
+    fn in_budget<T>(
+        &mut self,
+        what: &str,
+        event: impl Future<Output = T>,
+    ) -> impl Future<Output = Result<T>> {
+        polled(event, move |event, context| self.poll_in_budget(what, event, context))
+    }
+
+    fn poll_in_budget<T>(
+        &mut self,
+        what: &str,
+        event: Pin<&mut impl Future<Output = T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<T>> {
+        if let Poll::Ready(value) = event.poll(context) {
+            return Poll::Ready(Ok(value));
+        }
+        if !self.outlasts_outages && self.poll_budget(context).is_ready() {
+            return Poll::Ready(Err(Error::unanswered(what)));
+        }
+        if self.is_instant && self.poll_absence(context).is_ready() {
+            return Poll::Ready(Err(Error::out_of_touch(what)));
+        }
+        self.poll_end(context).map(Err)
     }
 
     /// Ends early with the call: withdrawn, out of time, or closed.
-    async fn unless_over<T>(&mut self, mut event: Pin<&mut impl Future<Output = T>>) -> Result<T> {
-        poll_fn(|cx| match event.as_mut().poll(cx) {
+    fn poll_unless_over<T>(
+        &mut self,
+        event: Pin<&mut impl Future<Output = T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<T>> {
+        match event.poll(context) {
             Poll::Ready(value) => Poll::Ready(Ok(value)),
-            Poll::Pending => self.poll_end(cx).map(Err),
-        })
-        .await
+            Poll::Pending => self.poll_end(context).map(Err),
+        }
     }
 
     /// One timer serves for many requests: it rings when the budget would be used up if nothing were heard, and is set

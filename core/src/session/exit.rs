@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::Session;
 use super::wire::open;
-use super::{Session, unless};
 use crate::error::{Error, Result};
+use crate::futures::unless;
 use crate::mutex::lock;
 use crate::process::PerProcess;
 

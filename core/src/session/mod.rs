@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
 use crate::error::{Error, Result};
+use crate::futures::unless;
 use crate::hosts;
 use crate::log;
 use crate::metrics::Counters;
@@ -279,13 +280,4 @@ fn default_identity() -> String {
         name => name,
     };
     format!("{host}:{}", std::process::id())
-}
-
-/// Runs `future` until it is done or `other` is; `None` when `other` came first.
-pub(crate) async fn unless<T>(future: impl Future<Output = T>, other: impl Future<Output = ()>) -> Option<T> {
-    tokio::select! {
-        biased;
-        value = future => Some(value),
-        () = other => None,
-    }
 }

@@ -7,8 +7,9 @@ use super::clock::Moment;
 use super::server_session::ServerSession;
 use super::state::State;
 use super::wire::{FIRST_CONNECTION, LinkState};
-use super::{Session, opening, unless};
+use super::{Session, opening};
 use crate::error::LostReason;
+use crate::futures::unless;
 use crate::log::{self, Peer, SessionEnd};
 use crate::mutex::lock;
 

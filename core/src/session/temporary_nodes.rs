@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use super::Session;
 use super::backoff::Backoff;
 use super::wire::WireError;
-use super::{Session, unless};
+use crate::futures::unless;
 use crate::mutex::lock;
 
 /// Nodes that are to go when the client closes, if they have not gone before; `None` once it closes.

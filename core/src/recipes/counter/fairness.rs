@@ -14,11 +14,12 @@ use std::time::Duration;
 
 use super::value::{CounterNode, VERB};
 use crate::error::{Error, ErrorKind, Result};
+use crate::futures::unless;
 use crate::options::Naming;
 use crate::recipes::contenders;
+use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::wire::CreateMode;
-use crate::session::{Session, unless};
 use crate::turn;
 use crate::turn::grant::Grant;
 use crate::turn::name::Kind;

@@ -12,9 +12,10 @@ use tokio::sync::{Notify, oneshot};
 use super::attempt::{Change, ChangeOutcome, CounterWriter};
 use super::value::{CounterNode, Encoding};
 use crate::error::{Error, ErrorKind, Result};
+use crate::futures::unless;
 use crate::mutex::lock;
 use crate::process::Process;
-use crate::session::{Session, unless};
+use crate::session::Session;
 
 /// How long what the last change has left is of use to the next one. The mark stays longer while somebody has a handle: else
 /// the next change would cost two writes more, one to take it away and one to make another.

@@ -32,6 +32,7 @@ mod layout;
 mod leaving;
 mod place;
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -238,7 +239,7 @@ impl DoubleBarrier {
         let mut call = session.wait(limit).timeout_says(ENTERING);
         let entering = entering::enter(&self.inner.barrier, &session, &mut call);
         let look = |call| self.inner.count_others(ENTER, None, call);
-        let entered = telling(&session, self.path(), &self.inner.listeners, look, entering).await;
+        let entered = telling(&session, self.path(), &self.inner.listeners, look, pin!(entering)).await;
         let inside = entered.map_err(about)?;
         moving.inside(inside);
         Ok(())
@@ -260,7 +261,7 @@ impl DoubleBarrier {
         let (round, own) = (inside.round.clone(), inside.place.name().to_owned());
         let leaving = leaving::leave(&self.inner.barrier, inside, &mut call);
         let look = |call| self.inner.count_others(leaving::VERB, Some(round.clone()), call);
-        let left = telling(&session, self.path(), &self.inner.listeners, look, leaving).await;
+        let left = telling(&session, self.path(), &self.inner.listeners, look, pin!(leaving)).await;
         match left {
             Err(error) if error.kind() == ErrorKind::Timeout => {
                 let who = session.within_grace(leaving::name_those_inside(

@@ -5,9 +5,9 @@ use std::ops::Deref;
 
 use super::statement::Acknowledgement;
 use crate::error::{Error, ErrorKind, Result};
+use crate::futures::unless;
 use crate::recipes::held::Held;
 use crate::session::call::refusal;
-use crate::session::unless;
 use crate::session::wire::{WireError, Write};
 
 /// One term of a leader: a [`Held`], with the verbs of one. Dropping it resigns in the background.

@@ -19,6 +19,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::sync::watch;
 
 use self::leadership::Fate;
@@ -127,7 +128,7 @@ impl Election {
     fn lead(&self, limit: Option<Duration>) -> impl Future<Output = Result<Leadership>> + Send + use<> {
         // Its place among the waits of this handle is taken now.
         let winning = self.handle.take(1, limit, Comes::WhenPolled);
-        async move { winning.await.map(Leadership::of) }
+        winning.map(|won| won.map(Leadership::of))
     }
 
     /// Campaigns, lets `work` work for as long as this candidate leads, resigns, and campaigns again, until

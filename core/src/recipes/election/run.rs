@@ -10,9 +10,10 @@ use super::leadership::resign;
 use super::{Election, Leadership};
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::{Feed, Source};
+use crate::futures::unless;
 use crate::runtime;
+use crate::session::Session;
 use crate::session::backoff::Backoff;
-use crate::session::{Session, unless};
 use crate::turn::hold::{Hold, Tenure};
 
 /// What [`Election::run`] does between the terms, for faces in which the work is no future.

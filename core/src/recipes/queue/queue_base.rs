@@ -7,6 +7,7 @@
 //! What only looks takes nothing. It is no older than the call; what cannot be read is skipped, and the log tells so once.
 
 use std::ops::Deref;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -139,7 +140,7 @@ impl Backlog {
                 Box::pin(async move { store.take(session, call).await })
             };
             let taking = anywhere(&stores, &session, call, take::VERB, take);
-            let taken = telling(&session, &path, &listeners, nobody, taking).await;
+            let taken = telling(&session, &path, &listeners, nobody, pin!(taking)).await;
             taken.map_err(|error| about(error, "no item to take came", limit, &path))
         }
     }
@@ -186,7 +187,7 @@ impl Backlog {
                 Box::pin(async move { store.claim(&client, session, call).await })
             };
             let claiming = anywhere(&backlog.stores, &session, call, claim::VERB, claim);
-            let claimed = telling(&session, &backlog.path, &backlog.listeners, nobody, claiming).await;
+            let claimed = telling(&session, &backlog.path, &backlog.listeners, nobody, pin!(claiming)).await;
             claimed.map_err(|error| about(error, "no item to claim came", limit, backlog.path()))
         }
     }
@@ -281,7 +282,7 @@ impl Backlog {
                 }
                 Ok(so_far.hand_over())
             };
-            telling(&session, &backlog.path, &backlog.listeners, nobody, putting).await
+            telling(&session, &backlog.path, &backlog.listeners, nobody, pin!(putting)).await
         }
     }
 

@@ -20,11 +20,12 @@ use std::time::Duration;
 
 use self::mark::Mark;
 use self::sweep::Swept;
+use super::Session;
 use super::call::{Call, refusal};
 use super::clock::Moment;
 use super::wire::{Applied, CreateMode, WireError, Write};
-use super::{Session, unless};
 use crate::error::{Error, ErrorKind, Result};
+use crate::futures::unless;
 use crate::mutex::lock;
 
 /// How long a mark stays for the next change.

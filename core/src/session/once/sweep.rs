@@ -15,11 +15,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::mark::{is_mark, parse};
+use crate::futures::unless;
 use crate::path;
+use crate::session::Session;
 use crate::session::clock::Moment;
 use crate::session::random;
 use crate::session::wire::WireError;
-use crate::session::{Session, unless};
 
 /// A mark as it was seen first: its last change, and since when it has been there.
 struct Sighting {

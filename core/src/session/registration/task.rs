@@ -17,14 +17,15 @@ use tokio::sync::watch;
 use super::owner::{Owner, is_of, look};
 use super::{RegistrationState, Registrations, Wish};
 use crate::error::{Error, Result};
+use crate::futures::unless;
 use crate::mutex::lock;
 use crate::path;
+use crate::session::Session;
 use crate::session::backoff::Backoff;
 use crate::session::call::refusal;
 use crate::session::clock::Later;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, Event, Watch, WireError};
-use crate::session::{Session, unless};
 
 pub(super) struct Task {
     pub(super) session: Arc<Session>,

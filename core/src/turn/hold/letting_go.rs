@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use super::guarded::GuardedOutcome;
 use super::{Hold, Tenure};
 use crate::error::{Error, ErrorKind, Result};
+use crate::futures::begun;
 use crate::mutex::lock;
 use crate::process::UnlessForked;
 use crate::session::call::refusal;
@@ -18,8 +19,7 @@ impl Hold {
     /// One owner lets go now; for the last one the future deletes our nodes. ConnectionLost from it means unconfirmed, and
     /// the deletion then goes on in the background, as it does when the future is dropped.
     pub(crate) fn release(self: &Arc<Self>) -> impl Future<Output = Result<()>> + Send + use<> {
-        let releasing = self.give_way();
-        async move { releasing?.await }
+        begun(self.give_way())
     }
 
     /// The same, where the caller has to know at once whether it was still held.
