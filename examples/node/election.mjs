@@ -2,6 +2,8 @@
 //
 //   node examples/node/election.mjs zk1:2181
 
+import { once } from 'node:events'
+
 import { Client } from 'zkrecipes'
 
 const client = await Client.connect(process.argv[2] ?? 'embedded:')
@@ -11,7 +13,8 @@ const election = client.election('/leader', '10.0.0.7:80')
 const running = election.run(async (leadership) => {
   console.log('leading')
   await leadership.acknowledge('10.0.0.7:80, ready')
-  await new Promise((resolve) => leadership.signal.addEventListener('abort', resolve))
+  // It may have ended before this listens.
+  if (!leadership.signal.aborted) await once(leadership.signal, 'abort')
   console.log('leading no more')
 })
 

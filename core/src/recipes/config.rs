@@ -117,10 +117,10 @@ impl Config {
     /// (Should somebody else have set the very same value at the same moment, that counts as ours.)
     pub async fn set(&self, value: &[u8], version: Option<i32>) -> Result<i32> {
         let about = |error: Error| error.with_path(&*self.path);
-        if version.is_some_and(|version| version < 0) {
+        if version == Some(-1) {
             return Err(about(Error::invalid(
                 "version",
-                "is negative, which no version is; leave it out to set whatever the value is",
+                "-1 would set whatever the value is; leave the version out for that",
             )));
         }
         let session = self.client.session()?;

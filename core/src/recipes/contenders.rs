@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log;
 use crate::path;
 use crate::session::call::{Call, Failure};
+use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Stat, WireError};
 use crate::turn::REVOKE;
 use crate::turn::name::{ContenderName, Kind};
@@ -102,7 +103,10 @@ pub(crate) async fn first(call: &mut Call, path: &str, kind: Kind) -> Result<Opt
     let node = path::join(path, &entry.name);
     let seen = match call.ask(VERB, |server| server.get_data(&node)).await {
         Ok((data, stat)) => SeenContender { entry, data, stat },
-        Err(Failure::Refused(WireError::NoAuth)) => SeenContender::unreadable(entry),
+        Err(Failure::Refused(WireError::NoAuth)) => {
+            call.session().skip(&node, Flaw::Denied);
+            SeenContender::unreadable(entry)
+        }
         Err(failure) => return Err(failure.about(VERB, &node)),
     };
     Ok(Some(seen.contender(true)))
@@ -149,6 +153,7 @@ async fn read(
                 Err(Failure::Refused(WireError::NoNode)) => {}
                 // Not ours to read; that it is there, and in which place, is known all the same.
                 Err(Failure::Refused(WireError::NoAuth)) => {
+                    call.session().skip(node, Flaw::Denied);
                     seen.push(SeenContender::unreadable(entry.clone()))
                 }
                 Err(failure) => return Err(failure.about(VERB, path)),

@@ -4,6 +4,7 @@
 //! nests or adds, as the recipe says by its `Meanwhile`.
 
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -122,6 +123,8 @@ struct HandleInner {
     recipe: Arc<dyn Recipe>,
     meanwhile: Meanwhile,
     gate: Gate,
+    /// Whether a node of it has stood in line at any time.
+    has_stood: AtomicBool,
     /// Changes when the waits in progress are to end.
     cancels: watch::Sender<u64>,
     acquired: Acquired,
@@ -139,6 +142,7 @@ impl Handle {
             recipe,
             meanwhile,
             gate: Gate::default(),
+            has_stood: AtomicBool::new(false),
             cancels: watch::Sender::new(0),
             acquired: Acquired::default(),
             listeners: Arc::default(),
@@ -240,6 +244,7 @@ impl Handle {
             let taken = waiting
                 .through(&inner.path, &inner.recipe, &contenders_ahead, &inner.listeners, taking)
                 .await;
+            inner.has_stood.fetch_or(contenders_ahead.has_stood(), Ordering::Relaxed);
             let (held, pass) = match taken {
                 Err(error) => {
                     let error = waiting.naming_the_holder(error, &inner.recipe, &contenders_ahead);
@@ -308,6 +313,11 @@ impl Handle {
         wait: impl Future<Output = T>,
     ) -> T {
         self.inner.gate.pass(session, wait, || self.inner.kept_and_not_lost()).await
+    }
+
+    /// Whether a node of it has stood in line at any time: what is refused later may be granted again.
+    pub(super) fn has_stood(&self) -> bool {
+        self.inner.has_stood.load(Ordering::Relaxed)
     }
 
     #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Which contenders a waiter has seen ahead of it, for whoever wants to tell its user. It costs no request.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::wire::Stat;
@@ -7,7 +8,10 @@ use crate::mutex::lock;
 
 /// Written by the waiter, read by others.
 #[derive(Default)]
-pub(crate) struct ContendersAhead(Mutex<AheadNote>);
+pub(crate) struct ContendersAhead {
+    note: Mutex<AheadNote>,
+    has_stood: AtomicBool,
+}
 
 /// Answers who is ahead of one that does not look itself.
 type AskAhead = Arc<dyn Fn() -> Option<AheadAtLastLook> + Send + Sync>;
@@ -51,8 +55,18 @@ impl AheadAtLastLook {
 }
 
 impl ContendersAhead {
+    /// The waiter stands in line.
+    pub(crate) fn stands(&self) {
+        self.has_stood.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the waiter has stood in line.
+    pub(crate) fn has_stood(&self) -> bool {
+        self.has_stood.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn ahead(&self) -> Option<AheadAtLastLook> {
-        let ahead = lock(&self.0).clone();
+        let ahead = lock(&self.note).clone();
         match ahead {
             AheadNote::Unknown => None,
             AheadNote::Looked(ahead) => Some(ahead),
@@ -62,7 +76,7 @@ impl ContendersAhead {
 
     /// So many are ahead under `parent`, and this is the first of them.
     pub(crate) fn saw(&self, parent: &str, first: &str, count: usize) {
-        let mut now = lock(&self.0);
+        let mut now = lock(&self.note);
         let closest = match std::mem::take(&mut *now) {
             AheadNote::Looked(before) => before.closest,
             _ => None,
@@ -73,13 +87,13 @@ impl ContendersAhead {
 
     /// Whoever wants to know who is ahead asks `asked`.
     pub(crate) fn asks(&self, asked: AskAhead) {
-        *lock(&self.0) = AheadNote::Asks(asked);
+        *lock(&self.note) = AheadNote::Asks(asked);
     }
 
     /// This is the node of the one that is closest ahead. What it said first stays, because a request to let go is written
     /// over its identity.
     pub(crate) fn read(&self, name: &str, data: Vec<u8>, stat: Stat) {
-        if let AheadNote::Looked(ahead) = &mut *lock(&self.0) {
+        if let AheadNote::Looked(ahead) = &mut *lock(&self.note) {
             let is_new = |(before, _, seen): &(String, _, Stat)| before != name || seen.czxid != stat.czxid;
             if ahead.closest.as_ref().is_none_or(is_new) {
                 ahead.closest = Some((name.to_owned(), data, stat));
@@ -89,6 +103,6 @@ impl ContendersAhead {
 
     /// It waits no more.
     pub(crate) fn forget(&self) {
-        *lock(&self.0) = AheadNote::Unknown;
+        *lock(&self.note) = AheadNote::Unknown;
     }
 }

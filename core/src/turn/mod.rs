@@ -41,6 +41,7 @@ pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<G
     loop {
         // In a box that goes before the wait begins: there may be thousands who wait.
         let (place, entered) = Box::pin(Place::enter(request, call)).await?;
+        call.contenders_ahead().into_iter().for_each(|waiter| waiter.stands());
         if let Entered::Listed(names) = &entered {
             foreign_contenders::warn(request, &place, names);
         }

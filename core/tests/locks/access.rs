@@ -1,18 +1,16 @@
 //! Access lists: contenders who may not read each other's nodes, and parents that are not everybody's.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
+use crate::support::access::{ALL, NO_DELETION, NO_READING, set_access};
 use crate::support::ground::{Ground, grounds};
 use crate::support::{SOON, eventually, lock_of, options, soon};
 use zkrecipes::{
     AclChoice, AclEntry, Auth, Client, CreateMode, ErrorKind, GroupOptions, LockOptions, Queue, WatchKind,
 };
 use zkrecipes_embedded::Fault;
-use zkrecipes_embedded::wire::{self, Hello, Request, Writer};
 
 const PATH: &str = "/locks/access";
 const TEN: Duration = Duration::from_secs(10);
@@ -281,48 +279,26 @@ async fn who_could_never_leave_is_refused_before_it_joins() {
     }
 }
 
-/// Gives everybody these rights to a node, by a session of its own.
-fn set_access(ground: &Ground, path: &str, perms: i32) {
-    let mut stream = TcpStream::connect(ground.hosts()).expect("it listens");
-    stream.set_read_timeout(Some(TEN)).expect("set");
-    let hello = Hello { zxid_seen: 0, timeout: 4000, session: 0, password: &[0; 16], read_only: Some(false) };
-    let acl = vec![wire::Acl { perms, scheme: "world".into(), id: "anyone".into() }];
-    let mut frames = hello.frame();
-    for (xid, request) in [(1, Request::SetAcl { path: path.into(), acl, version: -1 }), (2, Request::Close)]
-    {
-        let mut writer = Writer::request(xid, request.op());
-        request.write(&mut writer);
-        frames.extend(writer.finish());
-    }
-    stream.write_all(&frames).expect("sent");
-    let mut answers = Vec::new();
-    let _ = stream.read_to_end(&mut answers);
-    assert!(answers.len() > 100, "a welcome and a Stat: {answers:?}");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn what_may_not_be_deleted_goes_when_it_may_again() {
-    const NO_DELETION: i32 = 31 - 8;
     for ground in grounds() {
         let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
         let (ours, theirs) = (lock_of(&client, PATH), lock_of(&other, PATH));
         for is_waited_for in [true, false] {
             let held = ours.acquire().await.expect("free");
-            set_access(&ground, PATH, NO_DELETION);
+            set_access(&ground.hosts(), PATH, NO_DELETION);
             if is_waited_for {
                 let error = held.release().await.expect_err("it may not delete");
                 assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
             } else {
                 held.release_in_background().expect("ours");
             }
-            set_access(&ground, PATH, 31);
+            set_access(&ground.hosts(), PATH, ALL);
             soon("the lock", theirs.acquire()).await.expect("free again").release().await.expect("released");
         }
         ground.assert_nothing_left(PATH).await;
     }
 }
-
-const NO_READING: i32 = 31 - 1;
 
 /// Servers tell of a deletion only those who may read the node. So the waiter looks for itself, after half a minute.
 #[tokio::test(flavor = "multi_thread")]
@@ -337,7 +313,7 @@ async fn a_holder_whose_node_becomes_unreadable_is_not_waited_for_for_ever() {
             .await;
         // By now it is.
         other.nodes().get(held.node()).await.expect("readable");
-        set_access(ground, held.node(), NO_READING);
+        set_access(&ground.hosts(), held.node(), NO_READING);
         held.release().await.expect("released");
         waits.push(wait);
     }
@@ -392,7 +368,7 @@ async fn what_becomes_unreadable_and_goes_is_told_to_those_who_follow_it() {
         let members = ground.nodes_under(&at("members"));
         let nodes = [at("config"), at("node"), at("names/one"), at("names"), at("barrier"), candidate];
         let members = members.into_iter().filter(|node| !node.ends_with("/ready"));
-        nodes.into_iter().chain(members).for_each(|node| set_access(ground, &node, NO_READING));
+        nodes.into_iter().chain(members).for_each(|node| set_access(&ground.hosts(), &node, NO_READING));
         for name in ["config", "node", "names/one", "names", "barrier"] {
             owner.nodes().delete(&at(name), None).await.expect("deleted");
         }

@@ -280,6 +280,33 @@ async fn a_candidate_that_has_led_outlasts_a_refusal() {
     again.release().await.expect("resigned");
 }
 
+/// One that has stood in line knows as well that it was granted before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_candidate_that_has_stood_behind_another_outlasts_a_refusal() {
+    let (server, path) = (server(), "/elections/denied-standby");
+    let (a, b) = (client_with(&server, TEN).await, client_with(&server, TEN).await);
+    let owner = strict(&server, "r").await;
+    let of = |client: &Client| client.election(path, b"", ElectionOptions::default()).expect("valid");
+    let leading = of(&a).campaign().await.expect("free");
+    let mut terms = drive::terms(&of(&b)).expect("open");
+    let next = tokio::spawn(async move { terms.next().await });
+    eventually("it stands", || nodes_under(&server, path).len() == 2).await;
+    LazyLock::force(&SAID);
+    let change = owner.nodes().transaction();
+    for node in nodes_under(&server, path) {
+        change.delete(&node, None).expect("a part");
+    }
+    change.delete(path, None).expect("a part");
+    change.create(path, b"", CreateMode::Persistent).expect("a part");
+    change.commit().await.expect("taken away");
+    told("campaign_denied", path, &["path", "error"]).await;
+    assert!(!next.is_finished());
+    drop(leading);
+    owner.nodes().delete(path, None).await.expect("deleted");
+    let term = soon("the next term", next).await.expect("joined").expect("it may again").expect("a term");
+    term.release().await.expect("resigned");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_collector_finds_held_is_told() {
     let server = server();

@@ -140,6 +140,32 @@ async fn a_put_waits_at_the_end_of_the_numbers_until_they_begin_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn dead_letters_whose_numbers_are_used_up_keep_nobody_busy() {
+    let server = server();
+    let client = client(&server).await;
+    let options = QueueOptions::default().max_attempts(1);
+    let queue = client.queue(PATH, options).expect("valid");
+    queue.put_many(&["bad", "bad", "good"]).await.expect("put");
+    let nack = || async {
+        let item = soon("a claim", queue.claim()).await.expect("there is one");
+        item.nack().await
+    };
+    nack().await.expect("moved");
+    let dead = queue.dead().path().to_owned();
+    let node = nodes_under(&server, &dead).pop().expect("a letter");
+    // The name that the next one would get is taken.
+    let next = node.replace("0000000000", "0000000001");
+    client.nodes().create(&next, b"", CreateMode::Persistent).await.expect("made");
+    assert!(server.set_next_sequence(node.rsplit_once('/').expect("a path").0, 1));
+    assert_eq!(nack().await.expect_err("no number is left").kind(), ErrorKind::Exists);
+    server.clear_log();
+    let good = soon("a claim", queue.claim()).await.expect("the next one");
+    assert_eq!(good.data(), b"good");
+    assert!(queue.try_claim().await.expect("looked").is_none());
+    assert!(server.count("multi", "**") < 10, "it goes on trying");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_node_that_is_made_anew_says_the_same_and_lets_the_same_people_in() {
     let ground = support::ground::Ground::Embedded(server());
     let client = ground.client(TEN).await;

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod access;
 mod claims_taken_away;
 mod failing;
 mod foreign_items;

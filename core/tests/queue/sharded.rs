@@ -91,6 +91,9 @@ async fn a_shard_at_which_nobody_may_look_stops_nobody_at_the_others() {
         // The first, the second, or the third is refused.
         let _ = put.put(b"one").await;
     }
+    assert_eq!(take.peek().await.expect("from another"), Some(b"one".to_vec()));
+    assert_eq!(take.items().await.expect("the others'"), [b"one", b"one"]);
+    assert_eq!(take.len().await.expect_err("not all can be counted").kind(), ErrorKind::Denied);
     for is_patient in [true, false] {
         let limit = if is_patient { BUDGET } else { Duration::ZERO };
         assert_eq!(soon("a get", take.get_timeout(limit)).await.expect("from another"), b"one");

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use zkrecipes::{Client, ClientOptions, Lock, LockOptions, RetryOptions};
 use zkrecipes_embedded::Server;
 
+pub mod access;
 pub mod commits;
 pub mod ground;
 pub mod hostile;

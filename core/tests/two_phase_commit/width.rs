@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::support::access::{NO_DELETION, set_access};
 use crate::support::commits::{MINUTE, PATH, TEN, begun, next, nothing_left, of, site, take_part, warmed_up};
 use crate::support::said;
 use crate::support::{client_with, connected, eventually, nodes_under, options, server, soon};
@@ -130,6 +131,23 @@ async fn the_inbox_of_a_site_that_is_gone_does_not_grow_for_ever() {
     let back = site(&c, "gone").await;
     assert_eq!(refused(&server, &coordinator, &there, "three").await, 1002);
     back.leave().await.expect("left");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_inbox_in_which_nobody_may_delete_keeps_no_transaction_from_its_end() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let (coordinator, there) = (coordinator(&a), site(&b, "a").await);
+    refused(&server, &coordinator, &there, "one").await;
+    let often = a.nodes().transaction();
+    for n in 0..1000 {
+        let entry = format!("{PATH}/inbox/gone/earlier-{n}");
+        often.create(&entry, b"", CreateMode::Persistent).expect("a part");
+    }
+    often.commit().await.expect("made");
+    set_access(&server.connect_string(), &format!("{PATH}/inbox/gone"), NO_DELETION);
+    let ended = soon("the end", refused(&server, &coordinator, &there, "two")).await;
+    assert_eq!(ended, 1002, "what the site is asked stays");
 }
 
 #[tokio::test(flavor = "multi_thread")]

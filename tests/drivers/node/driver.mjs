@@ -138,6 +138,7 @@ const verbs = {
     const term = async (leadership) => {
       const ended = new Promise((resolve, reject) => {
         leadership.signal.addEventListener('abort', resolve)
+        if (leadership.signal.aborted) resolve()
         terms.set(key(named), (fails) => (fails ? reject(new Error('told to fail')) : resolve()))
       })
       say(`event ${name} term ${named} ${leadership.epoch}`)

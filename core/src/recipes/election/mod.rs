@@ -176,14 +176,7 @@ impl Election {
         let session = self.handle.client().session()?;
         let retry = &session.options().retry;
         let pause = Backoff::new(retry.base, retry.max);
-        Ok(Terms {
-            election: self.clone(),
-            stops: self.stops.subscribe(),
-            pause,
-            is_paused: false,
-            has_led: false,
-            session,
-        })
+        Ok(Terms { election: self.clone(), stops: self.stops.subscribe(), pause, is_paused: false, session })
     }
 
     /// Resigns: at once, and the future confirms it. The next candidate leads; a [`Election::run`] in progress campaigns

@@ -24,8 +24,6 @@ pub struct Terms {
     pub(super) pause: Backoff,
     /// Whether to wait before the next campaign.
     pub(super) is_paused: bool,
-    /// Whether it has led: what is refused from then on may be granted again.
-    pub(super) has_led: bool,
 }
 
 impl Terms {
@@ -45,16 +43,13 @@ impl Terms {
                 won = self.election.campaign() => won,
             };
             match won {
-                Ok(leadership) => {
-                    self.has_led = true;
-                    return Ok(Some(leadership).filter(|won| self.begins(won)));
-                }
+                Ok(leadership) => return Ok(Some(leadership).filter(|won| self.begins(won))),
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(None),
                 // There may be a server again.
                 Err(error) if error.kind() == ErrorKind::ConnectionLost => self.is_paused = true,
                 // As a membership it goes on: an access list that is changed, or a server that refuses for a while, ends no run that
                 // has worked before.
-                Err(error) if error.kind() == ErrorKind::Denied && self.has_led => {
+                Err(error) if error.kind() == ErrorKind::Denied && self.election.has_stood() => {
                     let path = self.election.path();
                     tracing::warn!(target: "zkrecipes", event = "campaign_denied", path, %error, "not allowed to stand; trying again");
                     self.is_paused = true;

@@ -87,7 +87,7 @@ impl Store {
         &self,
         session: &Arc<Session>,
         call: &mut Call,
-        out: HandedOutItem,
+        mut out: HandedOutItem,
         seen: ReadItem,
     ) -> Result<Option<(Grant, HandedOutItem)>> {
         let version = seen.stat.version;
@@ -132,6 +132,11 @@ impl Store {
                         // It is paused, and a new list says until when.
                         (2.., WireError::NoNode | WireError::NodeExists) => {
                             out.mark_gone();
+                            return Ok(None);
+                        }
+                        // We may read it, and not write it.
+                        (1, WireError::NoAuth) => {
+                            out.set_aside(session);
                             return Ok(None);
                         }
                         // Claimed and given back since it was read.

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use super::layout::{DeadLetterHeader, ItemName, make_claims, make_items};
 use super::listing::{HandedOutItem, ReadItem};
 use super::next_item::Store;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
@@ -72,7 +72,10 @@ impl Store {
         let name = out.name.text.clone();
         match self.move_to_dead_letters(session, out, header, &data, rest, seen).await {
             Err(error)
-                if matches!(error.kind(), ErrorKind::Denied | ErrorKind::TooLarge | ErrorKind::Invalid) =>
+                if matches!(
+                    error.kind(),
+                    ErrorKind::Denied | ErrorKind::TooLarge | ErrorKind::Invalid | ErrorKind::Exists
+                ) =>
             {
                 let path = &self.layout.path;
                 self.listing.skip_item(name);
@@ -145,6 +148,12 @@ impl Store {
                 Some(AppliedOnce::Applied) => {
                     out.mark_removed();
                     return Ok(());
+                }
+                // The server names them.
+                Some(AppliedOnce::Refused(2, WireError::NodeExists)) => {
+                    let message = "the server's numbers for the dead letters are used up; replay or take them all, and delete \
+                                   their node: then the numbers begin anew";
+                    return Err(Error::new(ErrorKind::Exists, message).with_path(layout.dead().items));
                 }
                 // Claimed and given back since it was read, or to be read again.
                 None | Some(AppliedOnce::Refused(_, WireError::BadVersion)) => return Ok(()),

@@ -6,7 +6,8 @@
 //! 3. With other clients about, each begins somewhere among the first and goes on from there, until somebody was faster.
 //!    Losing makes the choice wider, winning narrows it slowly. After some that were lost the list is outdated, and a new
 //!    one costs less than to find that out name by name.
-//! 4. What is paused is not handed out before that is over, and what nobody can read is not handed out at all.
+//! 4. What is paused is not handed out before that is over, and what nobody understands is not handed out at all. What we may
+//!    not read or claim is set aside for a while, as its access list may change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -22,7 +23,7 @@ use crate::mutex::lock;
 use crate::path;
 use crate::process::UnlessForked;
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::{Call, LOOK_AFTER, refusal};
 use crate::session::clock::Moment;
 use crate::session::random;
 use crate::session::server_session::ConnectionId;
@@ -93,7 +94,7 @@ struct KnownItems {
     ready: BTreeMap<ItemName, Option<ReadAhead>>,
     /// Handed out: being taken, or claimed; and whether a list has shown it as free meanwhile.
     handed_out: BTreeMap<String, bool>,
-    /// Those whose data nobody can read.
+    /// Those whose data nobody understands.
     unreadable: BTreeSet<String>,
     /// The pauses that are known, by item, until the item is taken; and the items that wait for the end of theirs.
     pauses: BTreeMap<String, KnownPause>,
@@ -234,6 +235,7 @@ impl ItemListing {
             pause,
             read: UnlessForked::new(read),
             is_lost: false,
+            is_set_aside: false,
             is_over,
         })
     }
@@ -344,6 +346,8 @@ pub(super) struct HandedOutItem {
     read: UnlessForked<Option<ReadAhead>>,
     /// Whether somebody else has or had it.
     is_lost: bool,
+    /// Whether it is set aside, and comes back later.
+    is_set_aside: bool,
     /// Whether we have removed it.
     pub(super) is_over: Arc<AtomicBool>,
 }
@@ -361,19 +365,30 @@ impl HandedOutItem {
     /// It is gone, or somebody else's: who wants it has to find it again. A list may have shown that it came back before
     /// we knew that it was lost; nothing would show that a second time.
     pub(super) fn mark_gone(mut self) {
+        if self.is_set_aside {
+            return;
+        }
         self.is_lost = true;
         let mut items = self.listing.items();
         items.pauses.remove(&self.name.text);
         items.count_miss();
     }
 
-    /// Nobody can read it: it stands in nobody's way.
+    /// We may not read it, or not claim it: it stands in nobody's way, and is looked at again after a while.
+    pub(super) fn set_aside(&mut self, session: &Session) {
+        session.skip(&self.path(), Flaw::Denied);
+        let aside = KnownPause { until: session.now() + LOOK_AFTER, node: None };
+        self.listing.items().pauses.insert(self.name.text.clone(), aside);
+        self.is_set_aside = true;
+    }
+
+    /// Nobody understands it: it stands in nobody's way.
     pub(super) fn mark_unreadable(mut self) {
         self.is_lost = true;
         self.listing.items().unreadable.insert(self.name.text.clone());
     }
 
-    /// What it says; `None` when it is gone, or when we may not read it: then it is left out, as one that is unreadable.
+    /// What it says; `None` when it is gone, or when we may not read it: then it is set aside.
     pub(super) async fn read(&mut self, call: &mut Call, verb: &str) -> Result<Option<ReadItem>> {
         let node = self.path();
         loop {
@@ -388,8 +403,7 @@ impl HandedOutItem {
                 }
                 Err(WireError::NoNode) => return Ok(None),
                 Err(WireError::NoAuth) => {
-                    call.session().skip(&node, Flaw::Denied);
-                    self.listing.items().unreadable.insert(self.name.text.clone());
+                    self.set_aside(&call.session().clone());
                     return Ok(None);
                 }
                 Err(error) if !error.is_unanswered() => return Err(refusal(error, verb, &node)),
@@ -453,6 +467,7 @@ mod tests {
             pause: None,
             read: UnlessForked::default(),
             is_lost: false,
+            is_set_aside: false,
             is_over,
         }
     }

@@ -302,8 +302,9 @@ impl Backlog {
     /// The data of the next item that could be taken, which stays. What cannot be read is left out, and the log names it.
     pub async fn peek(&self) -> Result<Option<Vec<u8>>> {
         let session = self.client.session()?;
+        let mut left_out = LeftOut::of(&self.stores);
         for store in &*self.stores {
-            let next = peek(store, &session).await?;
+            let next = left_out.unless_refused(peek(store, &session).await, "peek")?.flatten();
             if next.is_some() {
                 return Ok(next);
             }
@@ -311,7 +312,8 @@ impl Backlog {
         Ok(None)
     }
 
-    /// How many items there are, claimed ones included. It costs one look at their parent, however many there are.
+    /// How many items there are, claimed ones included. It costs one look at their parent, however many there are. Of shards all
+    /// have to be counted: Denied if one may not be read.
     #[allow(clippy::len_without_is_empty, reason = "asking a server is no property")]
     pub async fn len(&self) -> Result<usize> {
         let session = self.client.session()?;
@@ -327,8 +329,10 @@ impl Backlog {
     pub async fn items(&self) -> Result<Vec<Vec<u8>>> {
         let session = self.client.session()?;
         let mut all = Vec::new();
+        let mut left_out = LeftOut::of(&self.stores);
         for store in &*self.stores {
-            all.append(&mut items(&store.layout, &session).await?);
+            let found = left_out.unless_refused(items(&store.layout, &session).await, "items")?;
+            all.extend(found.into_iter().flatten());
         }
         Ok(all)
     }
@@ -569,6 +573,29 @@ fn is_of_one(error: &Error) -> bool {
         error.kind(),
         ErrorKind::Denied | ErrorKind::TooLarge | ErrorKind::Mismatch | ErrorKind::Internal
     )
+}
+
+/// Shards that are gone on without; not without all of them.
+struct LeftOut {
+    others: usize,
+}
+
+impl LeftOut {
+    fn of(stores: &[Arc<Store>]) -> LeftOut {
+        LeftOut { others: stores.len() - 1 }
+    }
+
+    /// What was found in a shard; `None` if it is left out, which the log says.
+    fn unless_refused<T>(&mut self, found: Result<T>, verb: &str) -> Result<Option<T>> {
+        match found {
+            Err(error) if self.others > 0 && is_of_one(&error) => {
+                self.others -= 1;
+                log_left_out(error, verb);
+                Ok(None)
+            }
+            found => found.map(Some),
+        }
+    }
 }
 
 fn log_left_out(error: Error, verb: &str) -> Error {

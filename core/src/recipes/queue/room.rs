@@ -20,7 +20,7 @@ use crate::options::AclChoice;
 use crate::path::{self, PACKET_LIMIT};
 use crate::recipes::waiting_line::WaitingLine;
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::{Call, LOOK_AFTER, refusal};
 use crate::session::clock::{Later, Moment};
 use crate::session::server_session::ServerSession;
 use crate::session::watching::{Children, Watching};
@@ -187,6 +187,12 @@ impl QueueRoom {
                     return Ok(());
                 }
                 () = line.changed() => {}
+                // Servers do not tell of it who may not read it any more.
+                () = session.clock().sleep_until(session.now() + LOOK_AFTER) => {
+                    if line.is_in_front() {
+                        return Ok(());
+                    }
+                }
             }
             line.look(&mut call, VERB).await?;
         }

@@ -11,7 +11,7 @@ use super::transaction::KnownTransaction;
 use crate::error::{Error, Result};
 use crate::mutex::lock;
 use crate::session::Session;
-use crate::session::call::{Call, Failure};
+use crate::session::call::{Call, Failure, LOOK_AFTER};
 use crate::session::clock::Moment;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Flight, Stat, Watch, WireError};
@@ -102,7 +102,8 @@ impl Site {
                     () = is_collected => false,
                 }
             };
-            is_news = call.wait_for(either).await?;
+            // Servers do not tell of it who may not read it any more.
+            is_news = call.wait_at_most(LOOK_AFTER, either).await?.unwrap_or(false);
         }
     }
 

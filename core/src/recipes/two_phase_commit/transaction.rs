@@ -330,6 +330,7 @@ pub(super) async fn collect(
     sites: &[String],
 ) -> Result<()> {
     let (node, decision) = (layout.transaction(&key.id), layout.decision(key));
+    let mut clears_inboxes = true;
     loop {
         let asked = call.ask(VERB, |server| {
             let (whole, decided) = (server.exists(&node), if_there(server.get_data(&decision)));
@@ -343,13 +344,15 @@ pub(super) async fn collect(
         }
         let mut writes = removal(layout, key).to_vec();
         let own = writes.len();
-        if Decision::parse(&decided).outcome == Outcome::Abort {
+        if clears_inboxes && Decision::parse(&decided).outcome == Outcome::Abort {
             let spare = surplus(layout, call, key, sites).await?;
             writes.extend(spare.into_iter().map(|path| Write::Delete { path, version: None }));
         }
         match call.ask(VERB, |server| server.multi(&writes)).await {
-            // That site has come back meanwhile.
-            Err(Failure::Refused(WireError::Part { index, .. })) if index >= own => {}
+            // That site has come back meanwhile, or we may not delete what it is asked: then that stays.
+            Err(Failure::Refused(WireError::Part { index, error })) if index >= own => {
+                clears_inboxes = *error == WireError::NoNode;
+            }
             // Somebody else has.
             Ok(_) | Err(Failure::Refused(WireError::Part { .. })) => return Ok(()),
             Err(failure) => return Err(failure.about(VERB, &node)),
