@@ -186,8 +186,8 @@ for group in "${@:-${all[@]}}"; do
     [ "$group" != build ] || export ZKR_IS_BUILT=1
 done
 
-# Of several, the machine is not the reason.
-if [ -n "${ZKR_AGAIN-}" ] && [ -e "$notes/failed" ] && [ "$(wc -l <"$notes/failed")" -eq 1 ] && ! grep -q build "$notes/failed"; then
+# Of several, the machine is not the reason. `core` and `crates` have had the program that failed run again themselves.
+if [ -n "${ZKR_AGAIN-}" ] && [ -e "$notes/failed" ] && [ "$(wc -l <"$notes/failed")" -eq 1 ] && ! grep -qxE 'build|core|crates' "$notes/failed"; then
     mv "$notes/failed" "$notes/unsure"
     # Each in a shell of its own, which is asked how busy it was.
     while read -r part; do (run_part "$part" -again); done <"$notes/unsure"

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 import tomllib
 import yaml
 
@@ -58,6 +59,20 @@ def test_what_publishes_runs_no_scripts() -> None:
     text = (ROOT / "scripts/release").read_text()
     assert '"cargo", "publish", "--locked", "--no-verify"' in text
     assert '"npm", "publish", "--ignore-scripts"' in text
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("scripts/dist", "maturin build --locked"),
+        ("scripts/release", '"cargo", "package", "--locked"'),
+        ("node/scripts/build.mjs", "'--locked'"),
+        ("cli/install.sh", "build --locked"),
+        ("ffi/install.sh", "build --locked"),
+    ],
+)
+def test_what_is_released_is_built_of_what_is_locked(script: str, words: str) -> None:
+    assert words in (ROOT / script).read_text()
 
 
 def test_all_targets_are_audited() -> None:

@@ -24,7 +24,7 @@ TYPES = {
     "count": ("int", 'permits("{name}", value)?'),
     "count?": ("int", 'Some(permits("{name}", value)?)'),
     # So many are as good as for ever.
-    "attempts": ("int", 'u32::try_from(permits("{name}", value)?).unwrap_or(u32::MAX)'),
+    "attempts": ("int", 'u32::try_from(size("{name}", value)?).unwrap_or(u32::MAX)'),
     "choice": ("", 'word("{name}", value)?'),
     "choice?": ("", 'Some(word("{name}", value)?)'),
     "auth": ("tuple[str, str | bytes] | Sequence[tuple[str, str | bytes]]", "auth(value)?"),

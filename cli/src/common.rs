@@ -31,6 +31,9 @@ pub(crate) struct Common {
     /// How long to try to reach a server (10s)
     #[arg(long, global = true, value_name = "TIME", value_parser = args::duration)]
     connect_timeout: Option<Duration>,
+    /// Refuse paths below which everybody may delete, for whoever made them let them: else a warning tells of it
+    #[arg(long, global = true)]
+    refuse_open_parents: bool,
     /// Such as digest:user:password, as often as needed; otherwise ZKRECIPES_AUTH, which other users of the machine
     /// cannot see with ps
     // Taken apart later: what is wrong with a value is told together with the value.
@@ -122,6 +125,7 @@ impl Common {
         options.identity = self.identity;
         options.auth = credentials::auth(&self.auth, self.auth_file.as_deref())?;
         options.allow_plaintext_auth = self.allow_plaintext_auth;
+        options.refuse_open_parents = self.refuse_open_parents;
         let tls = Tls { ca: self.tls_ca, cert: self.tls_cert, key: self.tls_key };
         options.tls = tls.options(!self.tls_no_verify_hostname, self.tls_allow_expired_crls);
         options.sasl = credentials::sasl(self.sasl.as_ref(), self.sasl_file.as_deref())?;

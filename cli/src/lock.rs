@@ -73,7 +73,7 @@ pub(crate) struct Args {
     /// The size of the semaphore, where --permits says how many to take
     #[arg(long, value_name = "SIZE", value_parser = args::count)]
     of: Option<usize>,
-    /// Do not wait
+    /// Do not wait for others; a server is tried for as long as --connect-timeout says
     #[arg(long = "try", short = 'n', conflicts_with = "timeout")]
     is_try: bool,
     /// Wait no longer than that

@@ -1,5 +1,5 @@
 //! The nodes that the library goes on without: they may not be read, or are not understood. It names each once, in its log;
-//! whoever lists what is there says in a last line how many were left out.
+//! whoever lists what is there says in a last line how many were left out. And those below which everybody may delete.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -23,13 +23,16 @@ pub(crate) struct Skipped {
     cause: String,
 }
 
+fn text(record: &Record, name: &str) -> Option<String> {
+    match record.fields.iter().find(|(field, _)| *field == name) {
+        Some((_, Value::Text(text))) => Some(text.clone()),
+        _ => None,
+    }
+}
+
 impl Skipped {
     fn of(record: &Record) -> Option<Skipped> {
-        let text = |name| match record.fields.iter().find(|(field, _)| *field == name) {
-            Some((_, Value::Text(text))) => Some(text.clone()),
-            _ => None,
-        };
-        Some(Skipped { node: text("node")?, cause: text("cause")? })
+        Some(Skipped { node: text(record, "node")?, cause: text(record, "cause")? })
     }
 
     pub(crate) fn problem(&self) -> &'static str {
@@ -52,6 +55,12 @@ pub(crate) fn say_at_once() {
 }
 
 fn hear(record: &Record) {
+    if record.event == "open_parent" {
+        let path = text(record, "path").unwrap_or_default();
+        return outcome::say(&format!(
+            "warning: everybody may delete what stands at {path}, for whoever made it let them; --refuse-open-parents refuses such"
+        ));
+    }
     if record.event != "skipped" {
         return;
     }

@@ -93,6 +93,27 @@ fn credentials_come_from_a_file_that_nobody_else_may_read() {
 }
 
 #[test]
+fn a_path_that_lets_everybody_delete_is_told_of_or_refused() {
+    let server = server();
+    assert_eq!(run(&server, &["lock", "/open/lock", "--", "true"]).status, 0);
+    let with = |verb: &[&str]| ends(command(&server, verb), "ZKRECIPES_AUTH", GIVEN);
+    assert_eq!(run(&server, &["queue", "put", "/open/queue", "item"]).status, 0);
+    for (verb, path) in [
+        (&["lock", "/open/queue"][..], "/open/queue"),
+        (&["queue", "put", "/open/queue", "item"], "/open/queue"),
+    ] {
+        let rest: &[&str] = if verb[0] == "lock" { &["--", "true"] } else { &[] };
+        let told = with(&[verb, rest].concat());
+        assert!(
+            told.status == 0 && told.err.contains(path) && told.err.contains("everybody may delete"),
+            "{told:?}"
+        );
+        let refused = with(&[&["--refuse-open-parents"], verb, rest].concat());
+        assert!(refused.status != 0 && refused.err.contains("everybody delete"), "{refused:?}");
+    }
+}
+
+#[test]
 fn an_empty_authority_is_refused_and_is_no_word_for_plain_text() {
     let server = server();
     let ended = ends(command(&server, &["ls", PATH]), "ZKRECIPES_TLS_CA", "");

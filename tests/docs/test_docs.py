@@ -20,6 +20,7 @@ import parts
 import pytest
 import python_reference
 import tables
+import zkrecipes
 from snippets import ROOT, Snippet, snippets
 from zkrecipes.testing import EmbeddedServer
 
@@ -38,8 +39,8 @@ ENDED = {
     ("A daemon with epoll", "c"): (signal.SIGTERM, "working with", "closed"),
     ("A leader", "python"): (signal.SIGTERM, "leading", "stopped"),
     ("A leader", "js"): (signal.SIGTERM, "leading", "stopped"),
-    ("A worker on a queue", "python"): (signal.SIGTERM, "mail to", "stopped"),
-    ("A worker on a queue", "js"): (signal.SIGTERM, "mail to", "stopped"),
+    ("A worker on a queue", "python"): (signal.SIGTERM, "mail to alice", "stopped"),
+    ("A worker on a queue", "js"): (signal.SIGTERM, "mail to alice", "stopped"),
     ("Permits, and Ctrl-C", "python"): (signal.SIGINT, "begins", "asyncio.gather"),
     ("Permits, and Ctrl-C", "js"): (signal.SIGINT, "begins", "interrupted"),
 }
@@ -146,6 +147,10 @@ def port() -> Ports:
 def run(snippet: Snippet, *command: str | Path) -> None:
     """To its end, which is a good one, and after which nothing is left in the line."""
     with world() as environment:
+        if snippet.heading == "A worker on a queue":
+            # No text: whoever takes it for some fails, and goes on with the next.
+            with zkrecipes.Client(environment["ZKRECIPES_HOSTS"]) as client:
+                client.queue("/queues/mail").put(b"\xff")
         end = ENDED.get((snippet.heading, snippet.language))
         end = end if end and end[2] in snippet.text else None
         said = PLACE / f"{snippet.line}-{snippet.language}-said.txt"

@@ -50,7 +50,7 @@ enum Verb {
         /// Wait no longer for an item; status 75
         #[arg(long, short = 'w', value_name = "TIME", value_parser = args::duration)]
         timeout: Option<Duration>,
-        /// Do not wait
+        /// Do not wait for others; a server is tried for as long as --connect-timeout says
         #[arg(long = "try", short = 'n', conflicts_with = "timeout")]
         is_try: bool,
     },

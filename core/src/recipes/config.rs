@@ -125,6 +125,7 @@ impl Config {
         }
         let session = self.client.session()?;
         let mut call = session.call(None);
+        call.comes_behind(Config::SET, session.take_queueing_turn(&self.path)).await.map_err(about)?;
         let (verb, before) = (Config::SET, self.cached().and_then(|cached| cached.value));
         let setting = Setting { verb, session: &session, path: &self.path, value, version, before };
         setting.apply(&mut call).await.map_err(about)
@@ -148,10 +149,12 @@ impl Config {
     /// ```
     pub async fn create(&self, value: &[u8]) -> Result<i32> {
         let session = self.client.session()?;
+        let about = |error: Error| error.with_path(&*self.path);
         let mut call = session.call(None);
+        call.comes_behind(Config::CREATE, session.take_queueing_turn(&self.path)).await.map_err(about)?;
         let (verb, before) = (Config::CREATE, self.cached().and_then(|cached| cached.value));
         let setting = Setting { verb, session: &session, path: &self.path, value, version: None, before };
-        setting.create(&mut call).await.map_err(|error| error.with_path(&*self.path))
+        setting.create(&mut call).await.map_err(about)
     }
 
     /// The value now, and whenever it has changed: always the latest, `None` where there is none.

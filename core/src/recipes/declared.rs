@@ -19,7 +19,11 @@ pub(super) async fn declare(
     node: String,
     data: &[u8],
 ) -> Result<Registration> {
+    // Until it stands, others of this client that declare the same wait behind it.
     let mut call = session.call(None);
+    call.comes_behind(verb, session.take_queueing_turn(&node))
+        .await
+        .map_err(|error| error.with_path(&node))?;
     let server_session = loop {
         let server_session = call.server_session(verb).await.map_err(|error| error.with_path(&node))?;
         open_parents::look(session, &server_session, &mut call, verb, parent).await?;

@@ -87,6 +87,7 @@ impl Names {
 
     async fn bind_for_good(&self, session: &Arc<Session>, node: &str, data: &[u8]) -> Result<()> {
         let mut call = session.call(None);
+        call.comes_behind(Names::BIND, session.take_queueing_turn(node)).await?;
         let mut in_doubt = false;
         loop {
             let server_session = call.server_session(Names::BIND).await?;

@@ -151,6 +151,12 @@ impl Call {
         Ok(())
     }
 
+    /// The same within the budget, for what waits for nobody else; those behind wait until this call ends.
+    pub(crate) async fn comes_behind(&mut self, what: &str, queueing_turn: QueueingTurn) -> Result<()> {
+        self.may_queue = Some(self.in_budget(what, queueing_turn.turn()).await?);
+        Ok(())
+    }
+
     /// Those behind may queue now.
     pub(crate) fn has_queued(&mut self) {
         self.may_queue = None;

@@ -43,7 +43,7 @@ pub(crate) async fn look(
     if options.access() == AclChoice::Open {
         return Ok(());
     }
-    match call.ask(verb, |server| server.is_open_to_deletion(parent)).await {
+    match call.ask(verb, |server| server.is_open_to_strangers(parent)).await {
         // Asked again each time: somebody may have closed it.
         Ok(true) if options.refuse_open_parents => return Err(refused(parent)),
         Ok(true) => {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
+
 use crate::support::ground::grounds;
 use crate::support::{eventually, lock_of, soon};
 use zkrecipes::{ErrorKind, LockOptions, drive};
@@ -33,6 +35,31 @@ async fn calls_that_were_made_one_after_the_other_are_served_in_that_order() {
             }
             assert!(tokens.is_sorted(), "round {round}: {tokens:?}");
         }
+    }
+}
+
+/// Whatever is missing, which whoever finds that makes first.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_value_the_last_change_stays_and_a_name_has_who_came_first() {
+    const VALUES: [&[u8]; 4] = [b"1", b"2", b"3", b"4"];
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        for round in 0..20 {
+            let path = format!("/order/{round}/value");
+            let config = client.config(&path).expect("valid");
+            for set in join_all(VALUES.map(|value| config.set(value, None))).await {
+                set.expect("set");
+            }
+            assert_eq!(config.get().await.expect("read").expect("set").value, b"4", "round {round}");
+            let names = client.names(&format!("/order/{round}/names")).expect("valid");
+            for (name, ephemeral) in [("for-good", false), ("for-now", true)] {
+                let bound = join_all(VALUES.map(|value| names.bind(name, value, ephemeral))).await;
+                assert_eq!(bound.iter().filter(|bound| bound.is_ok()).count(), 1, "{bound:?}");
+                assert_eq!(names.lookup(name).await.expect("read"), Some(b"1".to_vec()), "{name}, {round}");
+                names.unbind(name).await.expect("ours");
+            }
+        }
+        client.nodes().delete_all("/order").await.expect("deleted");
     }
 }
 

@@ -156,6 +156,30 @@ async fn strangers_that_may_delete_are_refused_where_that_is_asked_for() {
     drop(lock_of(&client, "/squatted").acquire().await.expect("ours now"));
 }
 
+/// What stands beside a queue.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_uses_a_queue_asks_who_may_delete_its_marks_and_its_dead_letters() {
+    let server = server();
+    for (folder, what) in [("marks", "put"), ("dead", "nack")] {
+        let path = format!("/beside-{folder}");
+        let client = connected(&server, ours().refuse_open_parents(true)).await;
+        let queue = client.queue(&path, QueueOptions::default().max_attempts(1)).expect("valid");
+        let beside = match folder {
+            "marks" => format!("{path}-__queue__/marks"),
+            _ => queue.dead().path().to_owned(),
+        };
+        squatted(&server, &beside).await;
+        let mut done = queue.put(b"item").await;
+        if what == "nack" {
+            done.expect("put");
+            done = queue.claim().await.expect("there is one").nack().await;
+        }
+        let error = done.expect_err(what);
+        assert_eq!(error.kind(), ErrorKind::Denied, "{what}: {error}");
+        assert!(error.to_string().contains("refuse_open_parents"), "{what}: {error}");
+    }
+}
+
 /// What is below the path of a two-phase commit and not its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_takes_part_in_a_transaction_asks_who_may_take_that_away() {

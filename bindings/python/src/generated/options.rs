@@ -163,7 +163,7 @@ pub fn queue(given: Option<&Bound<'_, PyDict>>) -> PyResult<QueueOptions> {
             "ephemeral" => made.ephemeral = flag("ephemeral", value)?,
             "shards" => made.shards = permits("shards", value)?,
             "max_attempts" => {
-                made.max_attempts = u32::try_from(permits("max_attempts", value)?).unwrap_or(u32::MAX)
+                made.max_attempts = u32::try_from(size("max_attempts", value)?).unwrap_or(u32::MAX)
             }
             "layout" => made.layout = word("layout", value)?,
 

@@ -512,14 +512,14 @@ impl ItemWork {
     async fn move_to_dead_letters(&self, reason: Option<String>) -> Result<()> {
         let Claimed { store, name, data, attempts, .. } = &*self.claimed;
         let header = DeadLetterHeader { attempts: *attempts as u32, reason };
+        let session = self.held.hold().session().clone();
+        store.look_at_dead_parent(&session, &mut session.call(None)).await?;
         let mut letters =
             store.dead_letter_writes(name, header, &store.layout.encode(data)).into_iter().peekable();
         loop {
             let letter = letters.peek().cloned();
             match self.remove("nack", letter.into_iter().collect()).await {
-                Err(error) if error.kind() == ErrorKind::NoNode => {
-                    store.make_dead_parent(self.held.hold().session()).await?
-                }
+                Err(error) if error.kind() == ErrorKind::NoNode => store.make_dead_parent(&session).await?,
                 Err(error) if error.kind() == ErrorKind::TooLarge && letters.len() > 1 => {
                     drop(letters.next())
                 }

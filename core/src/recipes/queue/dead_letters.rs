@@ -15,12 +15,13 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::once::AppliedOnce;
+use crate::session::open_parents;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{CreateMode, Stat, WireError, Write};
 
 const VERB: &str = "moving an item to the dead letters";
 pub(super) const REPLAY: &str = "replay";
-const UNSETTLED: &str = "whoever claimed it last neither acknowledged it nor gave it back";
+const UNSETTLED: &str = "whoever claimed it last did not acknowledge it";
 const UNREADABLE: &str = "its data is not in the encoding of this queue";
 
 impl Store {
@@ -112,6 +113,12 @@ impl Store {
         make_items(session, &mut session.call(None), VERB, &self.layout.dead().items).await
     }
 
+    /// Who may delete the dead letters decides what becomes of them.
+    pub(super) async fn look_at_dead_parent(&self, session: &Arc<Session>, call: &mut Call) -> Result<()> {
+        let (server_session, items) = (call.server_session(VERB).await?, self.layout.dead().items);
+        open_parents::look(session, &server_session, call, VERB, &items).await
+    }
+
     /// Moves an item whose last claimer has crashed. If somebody claims it just now, it is theirs.
     async fn move_to_dead_letters(
         &self,
@@ -129,6 +136,7 @@ impl Store {
         writes.extend(self.removal_of(&out.name, out.path(), rest, seen.stat.version).0);
         writes.extend(layout.end_of_pause(&out.name.text, out.pause.as_deref(), seen.stat.version));
         let mut call = session.call(None);
+        self.look_at_dead_parent(session, &mut call).await?;
         loop {
             let outcome = match self.marks.apply_seen(session, &mut call, VERB, &writes, seen.on).await {
                 Err(error) if error.kind() == ErrorKind::TooLarge => match letters.next() {

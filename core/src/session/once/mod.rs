@@ -23,6 +23,7 @@ use self::sweep::Swept;
 use super::Session;
 use super::call::{Call, refusal};
 use super::clock::Moment;
+use super::open_parents;
 use super::wire::{Applied, CreateMode, WireError, Write};
 use crate::error::{Error, ErrorKind, Result};
 use crate::futures::unless;
@@ -187,6 +188,11 @@ impl Marks {
         go_on: GoOn<'_>,
     ) -> Result<Option<AppliedOnce>> {
         let server_session = call.server_session(verb).await?;
+        let is_new = used.mark().made == 0 && !used.is_in_doubt();
+        if is_new {
+            // Who may delete marks decides what a lost answer is taken for.
+            open_parents::look_once(session, &server_session, call, verb, &self.parent).await?;
+        }
         let sent = session.now();
         used.still_tells(sent)?;
         let mark = used.mark();
@@ -217,6 +223,7 @@ impl Marks {
             Err(WireError::Part { index: 0, error }) => match *error {
                 // A parent that is missing: this one is answered by the quorum, so none before it was applied.
                 WireError::NoNode if is_first => {
+                    server_session.forget_deletions_below(&self.parent);
                     call.make_path(verb, &server_session, &self.parent, CreateMode::Container).await?;
                 }
                 WireError::NodeExists | WireError::BadVersion if used.is_in_doubt() => {

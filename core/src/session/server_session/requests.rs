@@ -50,6 +50,13 @@ impl ServerSession {
         })
     }
 
+    /// Whether strangers can delete below `parent`, by its access list.
+    pub(crate) fn is_open_to_strangers(self: &Arc<Self>, parent: &str) -> Flight<bool> {
+        self.send(Request::Other, Proof::None, self.measure.read(parent), |wire| {
+            wire.is_open_to_strangers(parent)
+        })
+    }
+
     pub(crate) fn access_list(self: &Arc<Self>, path: &str) -> Flight<Vec<AclEntry>> {
         self.send(Request::Other, Proof::None, self.measure.read(path), |wire| wire.access_list(path))
     }

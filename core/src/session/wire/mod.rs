@@ -106,6 +106,19 @@ pub trait Wire: Send + Sync {
         };
         Box::pin(async move { Ok(list.await?.iter().any(is_open)) })
     }
+    /// Whether strangers can delete below the node: all of them, or all from wherever they are, may, or may let themselves.
+    fn is_open_to_strangers(&self, path: &str) -> Flight<bool> {
+        let list = self.access_list(path);
+        let is_open = |entry: &AclEntry| {
+            let is_anybody = match &*entry.scheme {
+                "world" => true,
+                "ip" => entry.id.ends_with("/0"),
+                _ => false,
+            };
+            is_anybody && entry.permissions.contains(['d', 'a'])
+        };
+        Box::pin(async move { Ok(list.await?.iter().any(is_open)) })
+    }
     /// The access list of the node. To who has no right to change it, servers do not tell the secrets in it.
     fn access_list(&self, _path: &str) -> Flight<Vec<AclEntry>> {
         Box::pin(std::future::ready(Err(WireError::Unimplemented)))
