@@ -117,18 +117,29 @@ impl Config {
     /// (Should somebody else have set the very same value at the same moment, that counts as ours.)
     pub async fn set(&self, value: &[u8], version: Option<i32>) -> Result<i32> {
         let about = |error: Error| error.with_path(&*self.path);
+        let negative = || {
+            let why = "is negative, which its version is not; leave it out to set whatever the value is";
+            about(Error::invalid("version", why))
+        };
         if version == Some(-1) {
-            return Err(about(Error::invalid(
-                "version",
-                "-1 would set whatever the value is; leave the version out for that",
-            )));
+            return Err(negative());
         }
         let session = self.client.session()?;
         let mut call = session.call(None);
         call.comes_behind(Config::SET, session.take_queueing_turn(&self.path)).await.map_err(about)?;
         let (verb, before) = (Config::SET, self.cached().and_then(|cached| cached.value));
         let setting = Setting { verb, session: &session, path: &self.path, value, version, before };
-        setting.apply(&mut call).await.map_err(about)
+        let set = setting.apply(&mut call).await.map_err(about);
+        // After 2^31 changes versions are negative.
+        if version.is_some_and(|version| version < 0)
+            && set
+                .as_ref()
+                .is_err_and(|error| matches!(error.kind(), ErrorKind::BadVersion | ErrorKind::NoNode))
+            && self.get().await?.is_none_or(|now| now.version >= 0)
+        {
+            return Err(negative());
+        }
+        set
     }
 
     /// Sets the value if nobody has set it yet, and answers its version, which is 0. Exists: there is one.

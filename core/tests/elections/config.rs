@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use crate::support::ground::grounds;
-use crate::support::{SOON, eventually, options, soon};
+use crate::support::{SOON, client, eventually, options, server, soon};
 use futures_util::{FutureExt, StreamExt};
 use zkrecipes::{AclChoice, Auth, Client, Config, ErrorKind, Feed, GroupOptions, Versioned, blocking, drive};
 use zkrecipes_embedded::Fault;
@@ -64,6 +64,22 @@ async fn what_is_read_and_what_is_followed_first_costs_a_sync_and_a_read_and_eac
     assert_eq!(next(&mut feed).await, is(b"three", 2));
     let asked: Vec<_> = ground.log().iter().map(|entry| entry.op).collect();
     assert_eq!(asked, ["sync", "getData", "setData", "sync", "getData", "setData", "getData"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_that_was_changed_very_often_has_a_negative_version() {
+    let server = server();
+    let client = client(&server).await;
+    let config = of(&client);
+    config.set(b"one", None).await.expect("set");
+    let error = config.set(b"two", Some(-5)).await.expect_err("no such version");
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(server.set_data_version(PATH, i32::MIN));
+    let version = config.get().await.expect("read").expect("set").version;
+    assert_eq!(version, i32::MIN);
+    assert_eq!(config.set(b"two", Some(version)).await.expect("set"), version + 1);
+    let error = config.set(b"three", Some(version)).await.expect_err("changed since");
+    assert_eq!(error.kind(), ErrorKind::BadVersion);
 }
 
 #[tokio::test(flavor = "multi_thread")]
