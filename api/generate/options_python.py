@@ -184,7 +184,7 @@ def native(every: list[Options]) -> str:
         "//! Generated from api/ by api/generate; do not edit.\n\n"
         "use pyo3::prelude::*;\nuse pyo3::types::PyDict;\n"
         f"use zkrecipes::{{{', '.join(core)}}};\n\n"
-        "use crate::convert::{count, duration, flag, permits, text, word};\nuse crate::face::Arg;\n"
+        "use crate::convert::{count, duration, flag, permits, size, text, word};\nuse crate::face::Arg;\n"
         "use crate::options::{acl, auth, keywords, needed, table};\n"
     )
     return piped(f"{uses}{code}", "rustfmt", "--edition", "2024", "--config-path", ".")

@@ -104,14 +104,14 @@ impl Barrier {
 
     /// Lifts the barrier: everybody who waits goes on. If it is not up, that is fine.
     ///
-    /// A lost answer is asked for again: should somebody else put the barrier up at that very moment, it is lifted again.
+    /// Of a lost answer it is looked what became of it: a barrier that somebody else has put up since stays.
     pub async fn remove(&self) -> Result<()> {
         let session = self.client.session()?;
         let mut call = session.call(None);
-        match call.ask(Barrier::REMOVE, |server| server.delete(&self.path, None)).await {
-            Ok(()) | Err(Failure::Refused(WireError::NoNode)) => Ok(()),
-            Err(failure) => Err(failure.about(Barrier::REMOVE, &self.path)),
-        }
+        call.delete_this(Barrier::REMOVE, &self.path)
+            .await
+            .map(drop)
+            .map_err(|error| error.with_path(&*self.path))
     }
 
     /// Whether the barrier is up.

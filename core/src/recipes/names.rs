@@ -141,27 +141,18 @@ impl Names {
     pub async fn unbind(&self, name: &str) -> Result<()> {
         let node = child(&self.path, name)?;
         let session = self.client.session()?;
-        let mut in_doubt = false;
+        let mut was_bound = false;
         if let Some(registration) = Registration::find(&session, &node) {
             if registration.undo(Names::UNBIND).await? {
                 return Ok(());
             }
             // Somebody may have taken the name from us, or may not.
-            in_doubt = true;
+            was_bound = true;
         }
-        let mut call = session.call(None);
-        loop {
-            let server_session = call.server_session(Names::UNBIND).await?;
-            match call.receive(Names::UNBIND, server_session.delete(&node, None)).await? {
-                Ok(()) => return Ok(()),
-                // Gone by the attempt whose answer was lost, or before.
-                Err(WireError::NoNode) if in_doubt => return Ok(()),
-                Err(error) if error.is_unanswered() => {
-                    in_doubt = true;
-                    call.retry_after_loss(Names::UNBIND).await?;
-                }
-                Err(error) => return Err(refusal(error, Names::UNBIND, &node)),
-            }
+        let deleted = session.call(None).delete_this(Names::UNBIND, &node).await;
+        match deleted.map_err(|error| error.with_path(&node))? || was_bound {
+            true => Ok(()),
+            false => Err(refusal(WireError::NoNode, Names::UNBIND, &node)),
         }
     }
 

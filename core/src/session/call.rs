@@ -415,6 +415,29 @@ impl Call {
         }
     }
 
+    /// Deletes the node that stands there now, and no other that has its name later; false if there is none. Of a request that
+    /// was lost it is looked what became of it.
+    pub(crate) async fn delete_this(&mut self, what: &str, path: &str) -> Result<bool> {
+        let stands = self.ask(what, |server| server.exists(path)).await;
+        let czxid = stands.map_err(|failure| failure.about(what, path))?.map(|stat| stat.czxid);
+        let mut is_in_doubt = false;
+        loop {
+            let server_session = self.server_session(what).await?;
+            let deletion = match (is_in_doubt, czxid) {
+                (false, _) => server_session.delete(path, None),
+                (true, Some(czxid)) => server_session.delete_again(path, czxid, None),
+                // What is there now came later.
+                (true, None) => return Ok(true),
+            };
+            match self.receive(what, deletion).await? {
+                Ok(()) => return Ok(true),
+                Err(WireError::NoNode) => return Ok(is_in_doubt),
+                Err(error) => self.retry_or_refuse(error, what, path).await?,
+            }
+            is_in_doubt = true;
+        }
+    }
+
     /// Ends early when the server has been silent for as long as the budget says.
     fn in_budget<T>(
         &mut self,

@@ -93,6 +93,26 @@ async fn a_lost_answer_to_bind_or_unbind_is_resolved() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_unbinding_that_was_lost_unbinds_nothing_that_was_bound_since() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        of(&b).bind("db", b"old", false).await.expect("bound");
+        ground.inject(Fault::drop_after("delete").session(a.session_id()));
+        ground.inject(Fault::refuse_connections(2));
+        let unbinding = tokio::spawn({
+            let names = of(&a);
+            async move { names.unbind("db").await }
+        });
+        let is_unbound = async { while of(&b).lookup("db").await.expect("asked").is_some() {} };
+        soon("it is unbound", is_unbound).await;
+        of(&b).bind("db", b"new", false).await.expect("bound again");
+        soon("the unbinding", unbinding).await.expect("joined").expect("resolved");
+        assert_eq!(of(&b).lookup("db").await.expect("asked"), Some(b"new".to_vec()));
+        of(&b).unbind("db").await.expect("unbound");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn parents_stay_where_others_expect_that() {
     let ground = grounds().remove(0);
     let client = ground.client_with(options(TEN).naming(Naming::Kazoo)).await;

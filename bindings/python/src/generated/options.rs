@@ -7,7 +7,7 @@ use zkrecipes::{
     SaslOptions, TlsOptions,
 };
 
-use crate::convert::{count, duration, flag, permits, text, word};
+use crate::convert::{count, duration, flag, permits, size, text, word};
 use crate::face::Arg;
 use crate::options::{acl, auth, keywords, needed, table};
 

@@ -2,7 +2,8 @@
 //!
 //! 1. What is handed out is not handed out a second time until it comes back. What comes back takes its old place.
 //! 2. The data of the next few is read ahead, of several in one request. It counts for a moment only: when everything was
-//!    taken and the parent made anew, the same names come again, with other data and the same versions.
+//!    taken and the parent made anew, the same names come again, with other data and the same versions. Our own parents stay, and Curator's are
+//!    containers.
 //! 3. With other clients about, each begins somewhere among the first and goes on from there, until somebody was faster.
 //!    Losing makes the choice wider, winning narrows it slowly. After some that were lost the list is outdated, and a new
 //!    one costs less than to find that out name by name.

@@ -169,7 +169,8 @@ impl Hold {
         parts: &[Write],
     ) -> Result<AppliedOnce> {
         let (mut call, verb) = (self.session.call(None), ending.verb);
-        let mut seen_on = self.server_session.connection().filter(|_| !mark.is_unsettled());
+        let mut seen_on =
+            self.began_on.filter(|on| !mark.is_unsettled() && self.server_session.connection() == Some(*on));
         if ending.marks.settle(mark, &mut call, verb).await? {
             return Ok(AppliedOnce::Applied);
         }

@@ -28,7 +28,7 @@ use crate::mutex::lock;
 use crate::session::Session;
 use crate::session::call::refusal;
 use crate::session::clock::Moment;
-use crate::session::server_session::{Interest, ServerSession, Tenant};
+use crate::session::server_session::{ConnectionId, Interest, ServerSession, Tenant};
 use crate::session::wire::{WireError, Write};
 use own_nodes::Follower;
 
@@ -59,6 +59,8 @@ pub(crate) struct Hold {
     /// How many let it go one by one: the nested acquisitions of a reentrant handle.
     owners: AtomicUsize,
     began: Moment,
+    /// The connection on which it was won: on a later one its names may be others'.
+    began_on: Option<ConnectionId>,
     /// That of the acquire, until the end, which is said in it.
     span: Mutex<tracing::Span>,
     /// How often the turn was passed on in memory before it came here.
@@ -120,6 +122,7 @@ impl Hold {
         session.counters.holding.rise();
         let hold = Arc::new(Hold {
             began: session.now(),
+            began_on: server_session.connection(),
             span: Mutex::new(tracing::Span::current()),
             session,
             server_session,

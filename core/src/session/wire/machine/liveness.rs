@@ -6,7 +6,7 @@ use zkrecipes_protocol::{Request, XID_PING};
 
 use super::looking::Looking;
 use super::{Answering, Letter, LinkState, Machine, NO_SESSION, Phase, SHAKING_HANDS};
-use crate::options::LeaseTerms;
+use crate::options::{LeaseMode, LeaseTerms};
 use crate::session::clock::Moment;
 
 /// One attempt takes at least so long: a handshake on a busy machine.
@@ -19,9 +19,10 @@ const UNREACHED: &str = "has not been reached (its name takes long to look up, o
 /// What came before a pause may be T/16 old, and the pause must not end the flight of what is answered on waking: 5T/12 is
 /// more than that, the 3T/10 of a pause and the T/25 of a slow answer; without the T/18 it is more than the last two. It is no more, because the next server that is tried may
 /// be the same one, which takes as long again, and another one has to be found within T. For the longer pauses where the tick is
-/// known it has to be 3T/5, and who is at a server that is gone without a word may lose the session.
+/// known, or the lease is relaxed, it has to be 3T/5, and who is at a server that is gone without a word may lose the session.
 fn silence(terms: LeaseTerms, timeout: Duration) -> Duration {
-    if terms.is_quick(timeout) { timeout * 3 / 5 } else { timeout * 5 / 12 }
+    let bears_longer = terms.is_quick(timeout) || terms.mode == LeaseMode::Relaxed;
+    if bears_longer { timeout * 3 / 5 } else { timeout * 5 / 12 }
 }
 
 impl<A: Answering, W> Machine<A, W> {

@@ -8,7 +8,7 @@ use zkrecipes_protocol::{
 };
 
 use super::*;
-use crate::options::{Auth, SaslOptions};
+use crate::options::{Auth, LeaseMode, SaslOptions};
 use crate::tls::freed;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,7 +45,11 @@ impl World {
 
     /// One that has a session.
     fn up() -> World {
-        let mut world = World::new(ClientOptions::default());
+        World::up_with(ClientOptions::default())
+    }
+
+    fn up_with(options: ClientOptions) -> World {
+        let mut world = World::new(options);
         world.connect();
         world.receive(&GRANTED.frame());
         world.sent();
@@ -466,9 +470,12 @@ fn a_watch_is_removed_whose_listener_heard_of_the_one_before_it() {
 
 #[test]
 fn a_silent_server_is_given_up_when_it_is_time_and_not_before() {
-    // Five twelfths behind its last word, and an eighteenth less behind what was asked meanwhile.
-    for (asked, given_up) in [(0, 42), (5, 42), (30, 67)] {
-        let mut world = World::up();
+    // Five twelfths behind its last word, or three fifths with a relaxed lease, and an eighteenth less behind what was asked
+    // meanwhile.
+    let strict = [(0, 42), (5, 42), (30, 67)].map(|times| (LeaseMode::Strict, times));
+    let relaxed = [(0, 60), (5, 60), (30, 85)].map(|times| (LeaseMode::Relaxed, times));
+    for (mode, (asked, given_up)) in strict.into_iter().chain(relaxed) {
+        let mut world = World::up_with(ClientOptions::default().lease(mode));
         world.pass(TIMEOUT * asked / 100);
         world.read(1, "/a");
         world.pass(TIMEOUT * (given_up - 1 - asked) / 100);
