@@ -166,14 +166,18 @@ def run(snippet: Snippet, *command: str | Path) -> None:
         try:
             if end:
                 deadline = time.monotonic() + 30
-                while end[1] not in said.read_text() and program.poll() is None and time.monotonic() < deadline:
+                while (
+                    end[1] not in said.read_text(errors="replace")
+                    and program.poll() is None
+                    and time.monotonic() < deadline
+                ):
                     time.sleep(0.02)
                 program.send_signal(end[0])
             status = program.wait(30)
         finally:
             program.kill()
             program.wait()
-    text = said.read_text()
+    text = said.read_text(errors="replace")
     assert status == 0, f"{snippet}:\n{text}"
     assert text or (snippet.heading, snippet.language) in SILENT, f"{snippet} said nothing"
     assert not end or end[1] in text, f"{snippet}:\n{text}"
