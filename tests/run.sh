@@ -105,6 +105,14 @@ on_a_real_one() {
 part_packages() { tests/packages.sh; }
 # Packages for systems that this is not one of: old ones, other C libraries, what is made of the sources alone.
 part_elsewhere() { tests/elsewhere/run.sh; }
+# A hundred pauses and more of a real server and of the network, at each of these session timeouts, and with `server_tick`.
+part_pauses() {
+    local asked status=0
+    for asked in 4 6 10 30 10,2; do
+        ZKR_PAUSES=$asked test_crates --release --package zkrecipes --test pauses -- --nocapture a_pause_of_the_server || status=$?
+    done
+    return "$status"
+}
 part_guards() { python tests/guards.py; }
 part_sim() { make sim ARGS="--seeds 300" && make sim ARGS=--pairs; }
 # The site with all references, without a warning and without a dead link; every page in a real browser.
@@ -120,12 +128,12 @@ fi
 
 # Many scenarios are played at the same time. Of what comes behind them most waits for servers and sessions, too.
 all=(build rust scenarios 4:c+python+node+usage+crowds+surface+secure+docs+real+transfer+range+browser+packages demo)
-[ -n "${ZKR_ALL-}" ] && all+=(peers interop guest elsewhere site guards sim)
+[ -n "${ZKR_ALL-}" ] && all+=(peers interop guest elsewhere site pauses guards sim)
 
 # In seconds: several times what a part takes on a machine with two busy cores.
 limit_of() {
     case $1${ZKR_ALL:+-all} in
-    guards-all | sim-all | scenarios-all | crowds-all | elsewhere*) echo 36000 ;;
+    guards-all | pauses-all | sim-all | scenarios-all | crowds-all | elsewhere*) echo 36000 ;;
     build* | core* | crates* | c | c-all | scenarios | guest* | crowds) echo 1500 ;;
     *) echo 900 ;;
     esac

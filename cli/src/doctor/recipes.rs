@@ -4,7 +4,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use zkrecipes::drive::{self, Tick};
-use zkrecipes::{AclChoice, Client, ClientOptions, CreateMode, Error, ErrorKind, LockOptions, Result};
+use zkrecipes::{
+    AclChoice, Client, ClientOptions, CreateMode, Error, ErrorKind, LeaseMode, LockOptions, Result,
+};
 
 use super::report::{Level, Report};
 use super::{millis, server};
@@ -191,8 +193,9 @@ fn session(client: &Client, options: &ClientOptions, ticks: &Ticks, report: &mut
     let bears = drive::bears(granted, options.lease, options.server_tick);
     let known = format!(
         "a session lasts {granted:?} without a word from its client; a pause of less than {bears:?} never costs a lock, if the \
-         servers answer within {:?}",
-        granted / if bears > granted * 2 / 5 { 50 } else { 25 }
+         servers answer within {:?} (less than {:?} with the option lease=relaxed)",
+        granted / if bears > granted * 2 / 5 { 50 } else { 25 },
+        drive::bears(granted, LeaseMode::Relaxed, options.server_tick)
     );
     let (level, sentence) = match () {
         () if granted < 2 * tick => (

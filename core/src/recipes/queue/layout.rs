@@ -290,7 +290,7 @@ pub(super) struct ItemName {
     pub(super) text: String,
     /// Its priority, or when it is due.
     pub(super) key: i64,
-    sequence: i32,
+    pub(super) sequence: i32,
     /// Where its number begins.
     number: usize,
 }

@@ -216,7 +216,7 @@ impl Puts {
                 let around = if went_in == 0 { guards } else { 0 };
                 let items = applied.len() - around;
                 went_in += items;
-                room.went_in(items);
+                room.went_in(items, self.number_of_the_last(made.as_deref()));
                 sent -= go_in(batches, items, made.into_iter().flatten().skip(around));
             };
             // Closing waits for those who want to take back what is on its way.
@@ -237,6 +237,11 @@ impl Puts {
                 }
             }
         }
+    }
+
+    fn number_of_the_last(&self, made: Option<&[Applied]>) -> Option<i32> {
+        let Applied::Created(created) = made?.last()? else { return None };
+        self.layout.recognise(path::name(&created.path)).map(|name| name.sequence)
     }
 
     /// The queue is full, until the answer is dropped.

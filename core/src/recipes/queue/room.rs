@@ -47,6 +47,8 @@ pub(super) struct QueueRoom {
     bound: Option<usize>,
     /// How many may still be put before the room is looked at.
     unlooked: usize,
+    /// The number of the item that was put last.
+    newest: Option<i32>,
     /// When it was last looked who may delete its items, beside a put.
     pub(super) looked_for_strangers: Option<Moment>,
     /// While the queue is full.
@@ -117,15 +119,17 @@ impl QueueRoom {
             puts,
             bound,
             unlooked: 0,
+            newest: None,
             looked_for_strangers: None,
             waiting: RoomWait::default(),
         }
     }
 
-    pub(super) fn went_in(&mut self, many: usize) {
+    pub(super) fn went_in(&mut self, many: usize, newest: Option<i32>) {
         if many > 0 {
             self.give_up();
         }
+        self.newest = newest.or(self.newest);
         self.unlooked = self.unlooked.saturating_sub(many).min(MOST_LATER);
     }
 
@@ -215,7 +219,9 @@ impl QueueRoom {
                 Ok(stat) => stat,
                 Err(failure) => return Err(failure.about(VERB, &self.items)),
             };
-            let Some(parent) = stat.filter(is_nearly_used_up) else { break stat };
+            let Some(parent) = stat.filter(|parent| is_nearly_used_up(parent, self.newest)) else {
+                break stat;
+            };
             if parent.num_children > 0 || !begin_anew(&self.items, call).await? {
                 if session.is_first_time(&format!("numbers of {}", self.items)) {
                     let path = &self.items;
@@ -229,6 +235,7 @@ impl QueueRoom {
                 }
                 return Ok(None);
             }
+            self.newest = None;
         };
         let there = stat.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0));
         let most = most_listed(first.front().map_or(0, |write| path::name(write.path()).len()));
@@ -318,14 +325,12 @@ async fn begin_anew(items: &str, call: &mut Call) -> Result<bool> {
     }
 }
 
-/// Whether its children soon get numbers that tell nothing of the order.
-fn is_nearly_used_up(parent: &Stat) -> bool {
-    next_number(parent) > i32::MAX as u32 - NUMBERS_LEFT_OVER
-}
-
-/// Which number the next child gets. What is told as `cversion` is how many were made and how many went, modulo 2^32.
-fn next_number(parent: &Stat) -> u32 {
-    (parent.cversion as u32).wrapping_add(parent.num_children as u32) / 2
+/// Whether its children soon get numbers that tell nothing of the order. What a server tells as `cversion` is how many were made
+/// and how many went, modulo 2^32. Not every kind of server counts so: the number of the newest item decides, where one is known.
+fn is_nearly_used_up(parent: &Stat, newest: Option<i32>) -> bool {
+    let next = (parent.cversion as u32).wrapping_add(parent.num_children as u32) / 2;
+    let is_near = |number: u32| number > i32::MAX as u32 - NUMBERS_LEFT_OVER;
+    is_near(next) && newest.is_none_or(|newest| is_near(newest as u32))
 }
 
 pub(super) fn used_up() -> Error {
@@ -364,5 +369,22 @@ async fn count(items: &str, puts: &str, call: &mut Call) -> Result<(i32, usize)>
             }
             _ => call.retry_after_loss(VERB).await?,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_the_newest_item_outweighs_what_a_server_counts() {
+        let parent = |made: u32| Stat { cversion: (2 * made) as i32, ..Stat::default() };
+        let nearly_all = i32::MAX as u32 - 1;
+        assert!(is_nearly_used_up(&parent(nearly_all), None));
+        assert!(is_nearly_used_up(&parent(nearly_all), Some(i32::MAX - 2)));
+        assert!(is_nearly_used_up(&parent(nearly_all), Some(i32::MIN)), "behind the end");
+        assert!(!is_nearly_used_up(&parent(nearly_all), Some(1_000_000)));
+        // Somebody else has begun them anew.
+        assert!(!is_nearly_used_up(&parent(5), Some(i32::MAX - 2)));
     }
 }
