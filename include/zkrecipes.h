@@ -411,6 +411,12 @@ typedef struct zkr_held zkr_held;
 /** An item that was claimed. It stays claimed until it is settled, lost or freed. */
 typedef struct zkr_item zkr_item;
 
+/**
+ * Closed until it was counted down as often as it says, by whomever, and open from then on. Every count is made
+ * exactly once, also when its answer gets lost; where that cannot be known any more, it is ZKR_CONNECTION_LOST.
+ */
+typedef struct zkr_latch zkr_latch;
+
 /** Who leads an election. In a forked child, one of the parent is a handle that cannot be used. */
 typedef struct zkr_leader zkr_leader;
 
@@ -4209,6 +4215,87 @@ zkr_status zkr_group_watch(zkr_group *group,
                            void *user_data,
                            zkr_subscription **subscription,
                            zkr_error **error);
+
+/* Latches --------------------------------------------------------------------------------------------- */
+
+/**
+ * Makes a handle of a latch that has to be counted down count times, at least 1. Who counts first decides: a latch
+ * that is there keeps what is left of it. Validates, but sends nothing. On success *latch belongs to the caller: free
+ * it with zkr_latch_free.
+ */
+zkr_status zkr_latch_new(zkr_client *client,
+                         const char *path,
+                         size_t count,
+                         zkr_latch **latch,
+                         zkr_error **error);
+
+/** Frees a latch. Calls in progress on it go on. NULL and freed ones are ignored. */
+void zkr_latch_free(zkr_latch *latch);
+
+/** The path of the latch; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_latch_path(const zkr_latch *latch);
+
+/**
+ * Counts it down by n, at least 1. remaining may be NULL; otherwise it is for how much is left, and 0 is open.
+ * ZKR_CONNECTION_LOST says that it cannot be known whether it was counted down.
+ */
+zkr_status zkr_latch_count_down(zkr_latch *latch,
+                                size_t n,
+                                size_t *remaining,
+                                zkr_error **error);
+
+/**
+ * zkr_latch_count_down in the background; the number is how much is left. ZKR_OK says that the callback will be called
+ * exactly once.
+ */
+zkr_status zkr_latch_count_down_async(zkr_latch *latch,
+                                      size_t n,
+                                      zkr_number_callback callback,
+                                      void *user_data);
+
+/** How often it has to be counted down until it is open, no older than this call. */
+zkr_status zkr_latch_remaining(zkr_latch *latch, size_t *remaining, zkr_error **error);
+
+/**
+ * zkr_latch_remaining in the background; the number is how much is left. ZKR_OK says that the callback will be called
+ * exactly once.
+ */
+zkr_status zkr_latch_remaining_async(zkr_latch *latch,
+                                     zkr_number_callback callback,
+                                     void *user_data);
+
+/** Closes it for count times more, at least 1, whatever is left. Who waits for it goes on waiting. */
+zkr_status zkr_latch_reset(zkr_latch *latch, size_t count, zkr_error **error);
+
+/** zkr_latch_reset in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_latch_reset_async(zkr_latch *latch, size_t count, zkr_done_callback callback, void *user_data);
+
+/**
+ * Waits until it is open, up to timeout_ms: 0 is one look, any negative is for ever. Returns at once if it is open.
+ * ZKR_TIMEOUT if it is still closed then. Who waits when it is opened goes on, also if it is closed again at once.
+ */
+zkr_status zkr_latch_wait(zkr_latch *latch,
+                          int64_t timeout_ms,
+                          zkr_error **error);
+
+/** zkr_latch_wait that another thread can withdraw; token may be NULL. */
+zkr_status zkr_latch_wait_cancellable(zkr_latch *latch,
+                                      int64_t timeout_ms,
+                                      zkr_cancel_token *token,
+                                      zkr_error **error);
+
+/** zkr_latch_wait in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_latch_wait_async(zkr_latch *latch,
+                                int64_t timeout_ms,
+                                zkr_done_callback callback,
+                                void *user_data);
+
+/** zkr_latch_wait_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_latch_wait_cancellable_async(zkr_latch *latch,
+                                            int64_t timeout_ms,
+                                            zkr_cancel_token *token,
+                                            zkr_done_callback callback,
+                                            void *user_data);
 
 /* Sequencers ------------------------------------------------------------------------------------------ */
 

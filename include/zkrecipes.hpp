@@ -3028,6 +3028,62 @@ class Group {
   detail::Handle<zkr_group, zkr_group_free> handle_;
 };
 
+/**
+ * Closed until it was counted down as often as it says, by whomever, and open from then on. Every count
+ * is made exactly once, also when its answer gets lost; where that cannot be known any more, it is
+ * ErrorKind::ConnectionLost.
+ */
+class Latch {
+ public:
+  explicit Latch(zkr_latch *handle) : handle_(handle) {}
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_latch_path(handle())); }
+
+  /** Counts it down by n, at least 1, and returns how much is left; 0 is open. */
+  std::size_t count_down(std::size_t n = 1) {
+    detail::Outcome outcome;
+    std::size_t remaining = 0;
+    outcome.check(zkr_latch_count_down(handle(), n, &remaining, outcome.place()));
+    return remaining;
+  }
+
+  /** How often it has to be counted down until it is open, no older than this call. */
+  std::size_t remaining() const {
+    detail::Outcome outcome;
+    std::size_t remaining = 0;
+    outcome.check(zkr_latch_remaining(handle(), &remaining, outcome.place()));
+    return remaining;
+  }
+
+  /** Closes it for count times more, at least 1, whatever is left. Who waits for it goes on waiting. */
+  void reset(std::size_t count) {
+    detail::Outcome outcome;
+    outcome.check(zkr_latch_reset(handle(), count, outcome.place()));
+  }
+
+  /**
+   * Waits until it is open, or throws Timeout. Returns at once if it is open. Who waits when it is opened
+   * goes on, also if it is closed again at once.
+   */
+  void wait(Milliseconds timeout = forever) const {
+    detail::Outcome outcome;
+    outcome.check(zkr_latch_wait(handle(), detail::wait_ms(timeout), outcome.place()));
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  void wait(Milliseconds timeout, const CancelToken &token) const {
+    detail::Outcome outcome;
+    outcome.check(
+        zkr_latch_wait_cancellable(handle(), detail::wait_ms(timeout), token.get(), outcome.place()));
+  }
+
+  zkr_latch *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_latch, zkr_latch_free> handle_;
+};
+
 /** Names below a path, and what they stand for, shared with everybody who uses that path. */
 class Names {
  public:
@@ -3897,6 +3953,17 @@ class Client {
     zkr_group *made = nullptr;
     outcome.check(zkr_group_new(get(), detail::c_text("path", path), &given, &made, outcome.place()));
     return Group(made);
+  }
+
+  /**
+   * Makes a handle of a latch that has to be counted down count times, at least 1. Who counts first
+   * decides: a latch that is there keeps what is left of it. Validates, but sends nothing.
+   */
+  Latch latch(const std::string &path, std::size_t count) {
+    detail::Outcome outcome;
+    zkr_latch *made = nullptr;
+    outcome.check(zkr_latch_new(get(), detail::c_text("path", path), count, &made, outcome.place()));
+    return Latch(made);
   }
 
   /** Makes a handle of the names below a path. Validates, but sends nothing. */

@@ -540,6 +540,38 @@ inline Awaited<void> nack(const Item &it, std::optional<Milliseconds> delay = st
       });
 }
 
+inline Awaited<std::size_t> count_down(const Latch &it, std::size_t n = 1) {
+  return detail::launch<std::size_t, std::int64_t>(
+      {}, [](std::int64_t remaining) -> std::size_t { return static_cast<std::size_t>(remaining); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_latch_count_down_async(it.handle(), n, callback, user);
+      });
+}
+
+inline Awaited<std::size_t> remaining(const Latch &it) {
+  return detail::launch<std::size_t, std::int64_t>(
+      {}, [](std::int64_t remaining) -> std::size_t { return static_cast<std::size_t>(remaining); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_latch_remaining_async(it.handle(), callback, user);
+      });
+}
+
+inline Awaited<void> reset(const Latch &it, std::size_t count) {
+  return detail::launch<void>(
+      {}, []() {},
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_latch_reset_async(it.handle(), count, callback, user);
+      });
+}
+
+inline Awaited<void> wait(const Latch &it, Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return detail::launch<void>(
+      std::move(stop), []() {},
+      [&](zkr_cancel_token *token, auto callback, void *user) {
+        return zkr_latch_wait_cancellable_async(it.handle(), detail::wait_ms(timeout), token, callback, user);
+      });
+}
+
 inline Awaited<void> release(const Leadership &it) {
   return detail::launch<void>(
       {}, []() {},

@@ -22,6 +22,7 @@ SAID = {
     "": "`ok`",
     "i32": "`ok N`",
     "i64": "`ok N`",
+    "count": "`ok N`",
     "bool": "`ok true`",
     "bytes_or_none": "`ok DATA` or `ok none`",
     "strings": "`ok` names",
@@ -44,8 +45,8 @@ class Word:
 
     @property
     def takes(self) -> list[tuple[str, str]]:
-        """The arguments and their types."""
-        return pairs(self.verb.takes)
+        """The arguments and their types. What may be left out is said in scenarios."""
+        return [(name, "count" if kind == "count_or_one" else kind) for name, kind in pairs(self.verb.takes)]
 
     @property
     def says(self) -> str:
@@ -180,6 +181,7 @@ C_SAYS = {
     "": ("", "answer(c, status, error)"),
     "i32": ("int32_t said = 0;", "answer_number(c, status, said, error)"),
     "i64": ("int64_t said = 0;", "answer_number(c, status, said, error)"),
+    "count": ("size_t said = 0;", "answer_number(c, status, (int64_t)said, error)"),
     "bool": ("bool said = false;", "answer_bool(c, status, said, error)"),
     "bytes_or_none": ("zkr_buffer *said = NULL;", "answer_data(c, status, said, error)"),
     "strings": ("zkr_strings *said = NULL;", "answer_names(c, status, said, error)"),

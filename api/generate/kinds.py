@@ -138,6 +138,7 @@ INPUTS = {
         "{n}: GivenCommitMode", "commits::mode({n})?", cpp="CommitMode {n} = CommitMode::Coordinator", rust="CommitMode"
     ),
     "count": Input("{n}: usize", 'input::count("{n}", {n})?', cpp="std::size_t {n}", rust="usize"),
+    "count_or_one": Input("{n}: usize", 'input::count("{n}", {n})?', cpp="std::size_t {n} = 1", rust="usize"),
     "i32": Input("{n}: i32", cpp="std::int32_t {n}", rust="i32"),
     "u64": Input("{n}: u64", cpp="std::uint64_t {n}", rust="u64"),
     "i64": Input("{n}: i64", cpp="std::int64_t {n}", rust="i64"),

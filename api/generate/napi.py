@@ -152,7 +152,8 @@ def factories(every: list[Description]) -> str:
 def with_uses(code: str, homes: dict[str, str]) -> str:
     """The code under what it uses."""
     declared = set(re.findall(r"^pub struct (\w+)", code, flags=re.M))
-    words = set(re.findall(r"(?<![.:\w])(\w+)\b", code)) | ({"OrThrow"} if ".or_throw(" in code else set())
+    # Not the names of arguments, nor what is made of these.
+    words = set(re.findall(r"(?<![.:\w])(\w+)\b(?!: | as )", code)) | ({"OrThrow"} if ".or_throw(" in code else set())
     uses: dict[str, list[str]] = {}
     for name in sorted((words & homes.keys()) - declared):
         uses.setdefault(homes[name], []).append(name)

@@ -85,8 +85,8 @@ def parameters(of: Description, verb: Verb) -> list[str]:
     """With what is taken where they are left out."""
     kinds_of = dict(arguments_of(verb))
     return [
-        f"{lower_camel(name)}{' = ' + repr('') if kinds_of[name].endswith('?') else ''}"
-        for name, _ in arguments(of, verb)
+        f"{lower_camel(name)}{' = ' + kind.default if kinds_of[name].endswith('?') else ''}"
+        for name, kind in arguments(of, verb)
     ]
 
 

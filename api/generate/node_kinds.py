@@ -26,6 +26,8 @@ class Argument:
     hand: str = "{n}"
     # The interface of options in which it may be said as well, of what may be left out.
     named: str = ""
+    # What it is where it is left out.
+    default: str = "''"
 
 
 ARGUMENTS = {
@@ -34,6 +36,9 @@ ARGUMENTS = {
     "i64": Argument("bigint | number", "check.long('{n}', {n})", "BigInt", lend="long(&{n})", hand="long(&{n})"),
     "count": Argument("number", "check.count('{n}', {n})", "u32", lend="{n} as usize", hand="{n} as usize"),
     "version": Argument("number", "check.version({n})", "Option<i32>", named="VersionOptions"),
+    "count?": Argument(
+        "number", "check.count('{n}', {n})", "u32", lend="{n} as usize", hand="{n} as usize", default="1"
+    ),
     # What may be left out, and is empty then.
     "text?": Argument("string", "check.text('{n}', {n})", "String", lend="&{n}", hand="&{n}"),
     "bytes?": Argument("Data", "check.bytes('{n}', {n}, '{call}')", "&[u8]", keep="{n}.to_vec()", lend="&{n}"),

@@ -9,6 +9,7 @@
 //! - `elect`: runs a command while it leads; `leader`: who does.
 //! - `members`: who is in a group.
 //! - `counter`: reads and changes a counter.
+//! - `latch`: counts down, and waits until nothing is left.
 //! - `config`: reads, sets and follows a value ([`follow`] tells what changes).
 //! - `barrier`: waits for others, and runs a command together with theirs.
 //! - `queue`: puts and takes items, and runs a command for each.
@@ -31,6 +32,7 @@ mod follow;
 mod help;
 mod history;
 mod job;
+mod latch;
 mod leader;
 mod lock;
 mod ls;
@@ -98,6 +100,7 @@ enum Verb {
     Config(config::Args),
     Counter(counter::Args),
     Barrier(barrier::Args),
+    Latch(latch::Args),
     Queue(queue::Args),
     #[command(name = "2pc")]
     TwoPhase(two_phase::Args),
@@ -153,6 +156,7 @@ fn dispatch(args: Vec<OsString>) -> Outcome {
         Verb::Config(args) => config::run(args, common),
         Verb::Counter(args) => counter::run(args, common),
         Verb::Barrier(args) => barrier::run(args, common),
+        Verb::Latch(args) => latch::run(args, common),
         Verb::Queue(args) => queue::run(args, common),
         Verb::TwoPhase(args) => two_phase::run(args, common),
         Verb::Tree(args) => nodes::run(args, common),

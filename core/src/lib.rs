@@ -67,6 +67,7 @@ pub use recipes::election::{Election, Leader, Leadership};
 pub use recipes::group::{Group, GroupEvent};
 pub use recipes::handle::Handle;
 pub use recipes::held::Held;
+pub use recipes::latch::Latch;
 pub use recipes::lock::Lock;
 pub use recipes::multi_lock::MultiLock;
 pub use recipes::names::Names;

@@ -93,6 +93,9 @@ mod names;
 #[path = "generated/group.rs"]
 mod group;
 
+#[path = "generated/latch.rs"]
+mod latch;
+
 // In front of this line api/generate puts what has no place in the header yet.
 
 mod followed;

@@ -20,6 +20,7 @@ const { Config } = require('./config.cjs')
 const { Counter } = require('./counter.cjs')
 const { Election } = require('./election.cjs')
 const { Group } = require('./group.cjs')
+const { Latch } = require('./latch.cjs')
 const { Names } = require('./names.cjs')
 const { DelayQueue, PriorityQueue, Queue } = require('./queue.cjs')
 const { Semaphore } = require('./semaphore.cjs')
@@ -160,6 +161,10 @@ class Client extends Remote {
 
   group(path, options) {
     return make(Group, this, 'group', check.text('path', path), groupOptions('group', options))
+  }
+
+  latch(path, count) {
+    return make(Latch, this, 'latch', check.text('path', path), check.count('count', count))
   }
 
   names(path) {

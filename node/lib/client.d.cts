@@ -13,6 +13,7 @@ import { Config } from './config.cjs'
 import { Counter, CounterOptions } from './counter.cjs'
 import { Election, ElectionOptions } from './election.cjs'
 import { Group, GroupOptions } from './group.cjs'
+import { Latch } from './latch.cjs'
 import { Names } from './names.cjs'
 import { DelayQueue, PriorityQueue, Queue, QueueOptions } from './queue.cjs'
 import { Semaphore } from './semaphore.cjs'
@@ -205,6 +206,11 @@ export class Client {
   election(path: string, data?: Data, options?: ElectionOptions): Election
   /** Makes a handle of a group. Validates, but sends nothing. */
   group(path: string, options?: GroupOptions): Group
+  /**
+   * Makes a handle of a latch that has to be counted down count times, at least 1. Who counts first decides: a latch that is
+   * there keeps what is left of it. Validates, but sends nothing.
+   */
+  latch(path: string, count: number): Latch
   /** Makes a handle of the names below a path. Validates, but sends nothing. */
   names(path: string): Names
   /** Makes a handle of a priority queue. Validates, but sends nothing. */

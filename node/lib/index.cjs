@@ -13,6 +13,7 @@ const { Feed } = require('./feed.cjs')
 const { Group } = require('./group.cjs')
 const { Held } = require('./held.cjs')
 const { Item } = require('./item.cjs')
+const { Latch } = require('./latch.cjs')
 const { Lock, MultiLock, ReadWriteLock } = require('./lock.cjs')
 const { onLog } = require('./log.cjs')
 const { Names } = require('./names.cjs')
@@ -22,6 +23,6 @@ const { Semaphore } = require('./semaphore.cjs')
 
 module.exports = {
   AbortError, Backlog, Barrier, Client, CommitTransaction, Config, Counter, DeadLetters, DelayQueue, DoubleBarrier, Election, Feed, Group,
-  Held, Item, Leadership, Lock, MultiLock, Names, Nodes, PriorityQueue, Proposal, Queue, ReadWriteLock, Semaphore, Transaction,
+  Held, Item, Latch, Leadership, Lock, MultiLock, Names, Nodes, PriorityQueue, Proposal, Queue, ReadWriteLock, Semaphore, Transaction,
   TwoPhaseCommit, ZkRecipesError, onLog, version,
 }

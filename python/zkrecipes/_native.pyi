@@ -227,6 +227,11 @@ class ClientBase(SessionBase):
         "shallow_party" (kazoo's, without room for data); by default as the client's `naming`.
         """
 
+    def latch(self, path: str, count: int) -> Latch:
+        """Closed until it was counted down `count` times. Who counts first decides: a latch that is there keeps what
+        is left of it.
+        """
+
     def lock(self, path: str, *, reentrant: bool = False, local_handoff: int = 0) -> Lock:
         """A mutual exclusion on `path`, first come, first served.
 
@@ -1097,6 +1102,51 @@ class Group(GroupBase):
     Snapshot(members={'worker-1': b'idle'})
     Changed(name='worker-1', data=b'busy')
     >>> workers.leave()
+    >>> client.close()
+    """
+
+@disjoint_base
+class LatchBase:
+    """What `Latch` is on both faces."""
+
+    def __new__(cls, seed: Seed) -> Self: ...
+    @property
+    def path(self) -> str:
+        """Where the latch is."""
+
+    def count_down(self, n: int = 1) -> int:
+        """Counts it down by `n` and returns how much is left; 0 is open. ConnectionLost says that it cannot be known
+        whether it was counted down.
+        """
+
+    def remaining(self) -> int:
+        """How often it has to be counted down until it is open, no older than this call."""
+
+    def reset(self, count: int) -> None:
+        """Closes it for `count` times more, whatever is left. Who waits for it goes on waiting."""
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits until it is open, and not at all if it is; Timeout after `timeout` seconds. Who waits when it is
+        opened goes on, also if it is closed again at once.
+        """
+
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones."""
+
+@final
+class Latch(LatchBase):
+    """Closed until it was counted down as often as it says, by whomever, and open from then on. Every count is
+    made exactly once, also when its answer gets lost; ConnectionLost where that cannot be known any more. Made
+    by `client.latch(path, count)`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/latch-doc")
+    >>> imports = client.latch("/latches/imports", 2)
+    >>> imports.count_down(), imports.remaining()
+    (1, 1)
+    >>> imports.count_down()
+    0
+    >>> imports.wait()
     >>> client.close()
     """
 

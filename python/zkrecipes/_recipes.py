@@ -85,6 +85,22 @@ class Group(_native.GroupBase):
     def watch(self) -> None: ...
 
 
+class Latch(_native.LatchBase):
+    """Closed until it was counted down as often as it says, by whomever, and open from then on. Every count is
+    made exactly once, also when its answer gets lost; ConnectionLost where that cannot be known any more. Made
+    by `client.latch(path, count)`.
+    """
+
+    @instead(awaited(_native.LatchBase.count_down))
+    def count_down(self) -> None: ...
+    @instead(awaited(_native.LatchBase.remaining))
+    def remaining(self) -> None: ...
+    @instead(awaited(_native.LatchBase.reset))
+    def reset(self) -> None: ...
+    @instead(awaited(_native.LatchBase.wait))
+    def wait(self) -> None: ...
+
+
 class Names(_native.NamesBase):
     """Names below a path, and what they stand for. Made by `client.names(path)`."""
 

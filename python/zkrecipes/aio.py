@@ -68,6 +68,7 @@ from ._recipes import (
     Counter,
     DelayQueue,
     Group,
+    Latch,
     Names,
     PriorityQueue,
     Proposal,
@@ -135,6 +136,7 @@ __all__ = [
     "InvalidType",
     "Item",
     "Joined",
+    "Latch",
     "Leader",
     "Leadership",
     "Left",
@@ -501,6 +503,8 @@ class Client(_native.ClientBase):
     def double_barrier(self) -> None: ...
     @instead(Answers[Group].at_once(_native.ClientBase.group))
     def group(self) -> None: ...
+    @instead(Answers[Latch].at_once(_native.ClientBase.latch))
+    def latch(self) -> None: ...
     @instead(Answers[Names].at_once(_native.ClientBase.names))
     def names(self) -> None: ...
     @instead(Answers[PriorityQueue].at_once(_native.ClientBase.priority_queue))
@@ -525,6 +529,7 @@ for _class in (
     DelayQueue,
     DoubleBarrier,
     Group,
+    Latch,
     Names,
     Nodes,
     PriorityQueue,

@@ -82,7 +82,7 @@ mod _native {
     // --- generated from api: classes of recipes
     #[pymodule_export]
     use crate::generated::{
-        Barrier, CommitTransaction, Config, Counter, DelayQueue, DoubleBarrier, Group, Names, Nodes,
+        Barrier, CommitTransaction, Config, Counter, DelayQueue, DoubleBarrier, Group, Latch, Names, Nodes,
         PriorityQueue, Proposal, Queue, Transaction, TwoPhaseCommit,
     };
     // --- end of generated
@@ -107,6 +107,7 @@ mod _native {
             generated::DelayQueueBase,
             generated::DoubleBarrierBase,
             generated::GroupBase,
+            generated::LatchBase,
             generated::NamesBase,
             generated::NodesBase,
             generated::PriorityQueueBase,

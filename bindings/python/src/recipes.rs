@@ -154,6 +154,18 @@ impl ClientBase {
         make(slf, path, |client, path| client.group(path, options), crate::generated::GroupBase::of)
     }
 
+    /// Closed until it was counted down `count` times. Who counts first decides: a latch that is there keeps what
+    /// is left of it.
+    fn latch(slf: &Bound<'_, Self>, path: Arg, count: Arg) -> Answered {
+        let count = convert::permits("count", count)?;
+        make(
+            slf,
+            path,
+            |client, path| client.latch(path, count).map(Into::into),
+            crate::generated::LatchBase::of,
+        )
+    }
+
     /// A mutual exclusion on `path`, first come, first served.
     ///
     /// A `reentrant` handle is the owner: who uses it is inside together, and nested acquisitions count. With

@@ -21,6 +21,7 @@ mod gone;
 pub mod group;
 pub mod handle;
 pub mod held;
+pub mod latch;
 pub mod lock;
 pub mod multi_lock;
 pub mod names;

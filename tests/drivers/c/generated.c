@@ -176,6 +176,40 @@ static void do_members(command *c) {
   answer_entries(c, status, said, error);
 }
 
+static void do_latch(command *c) {
+  zkr_error *error = NULL;
+  zkr_latch *handle = NULL;
+  zkr_status status = zkr_latch_new(c->client->handle, text(c, 2), (size_t)integer(c, 3), &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.latch = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_count_down(command *c) {
+  zkr_error *error = NULL;
+  size_t said = 0;
+  zkr_status status = zkr_latch_count_down(named(c)->latch, (size_t)integer(c, 2), &said, &error);
+  answer_number(c, status, (int64_t)said, error);
+}
+
+static void do_remaining(command *c) {
+  zkr_error *error = NULL;
+  size_t said = 0;
+  zkr_status status = zkr_latch_remaining(named(c)->latch, &said, &error);
+  answer_number(c, status, (int64_t)said, error);
+}
+
+static void do_latch_reset(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_latch_reset(named(c)->latch, (size_t)integer(c, 2), &error);
+  answer(c, status, error);
+}
+
+static void do_latch_wait(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_latch_wait_cancellable(named(c)->latch, timeout(c, 2), c->token, &error);
+  answer(c, status, error);
+}
+
 static void do_names(command *c) {
   zkr_error *error = NULL;
   zkr_names *handle = NULL;
@@ -236,6 +270,11 @@ const verb described_verbs[] = {
     {"leave", do_leave, true},
     {"update", do_update, true},
     {"members", do_members, true},
+    {"latch", do_latch, false},
+    {"count-down", do_count_down, true},
+    {"remaining", do_remaining, true},
+    {"latch-reset", do_latch_reset, true},
+    {"latch-wait", do_latch_wait, true},
     {"names", do_names, false},
     {"bind", do_bind, true},
     {"lookup", do_lookup, true},

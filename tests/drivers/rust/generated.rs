@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use zkrecipes::{
     Barrier, Client, ClientOptions, Config, Counter, CounterOptions, DoubleBarrier, ElectionOptions, Error,
-    Group, GroupOptions, LockOptions, Names, QueueOptions,
+    Group, GroupOptions, Latch, LockOptions, Names, QueueOptions,
 };
 
 use super::reading::{Answer, Handles, Key, Said, bytes, millis, number, optional, text};
@@ -17,6 +17,7 @@ pub struct Recipes {
     pub counter: Handles<Counter>,
     pub double_barrier: Handles<DoubleBarrier>,
     pub group: Handles<Group>,
+    pub latch: Handles<Latch>,
     pub names: Handles<Names>,
 }
 
@@ -87,6 +88,15 @@ impl Recipes {
             "leave" => self.group.of(&key)?.leave().await?.said(),
             "update" => self.group.of(&key)?.update(bytes(arguments, 1)).await?.said(),
             "members" => self.group.of(&key)?.members().await?.said(),
+            "latch" => self
+                .latch
+                .make(key, client.latch(text(arguments, 1)?, number("number", text(arguments, 2)?)?)?),
+            "count-down" => {
+                self.latch.of(&key)?.count_down(number("number", text(arguments, 1)?)?).await?.said()
+            }
+            "remaining" => self.latch.of(&key)?.remaining().await?.said(),
+            "latch-reset" => self.latch.of(&key)?.reset(number("number", text(arguments, 1)?)?).await?.said(),
+            "latch-wait" => self.latch.of(&key)?.wait(millis(arguments.get(1))).await?.said(),
             "names" => self.names.make(key, client.names(text(arguments, 1)?)?),
             "bind" => self
                 .names
@@ -108,6 +118,7 @@ impl Recipes {
         self.counter.forget(key);
         self.double_barrier.forget(key);
         self.group.forget(key);
+        self.latch.forget(key);
         self.names.forget(key);
     }
 }
@@ -137,6 +148,11 @@ const WORDS: &[&str] = &[
     "leave",
     "update",
     "members",
+    "latch",
+    "count-down",
+    "remaining",
+    "latch-reset",
+    "latch-wait",
     "names",
     "bind",
     "lookup",

@@ -91,6 +91,12 @@ impl Said for i64 {
     }
 }
 
+impl Said for usize {
+    fn said(self) -> Vec<String> {
+        vec![self.to_string()]
+    }
+}
+
 impl Said for Vec<String> {
     fn said(self) -> Vec<String> {
         self

@@ -170,7 +170,7 @@ impl Play<'_> {
         if let Some(clients) = clients_of(&words[0]) {
             for client in clients {
                 if let [_, verb, name, ..] = &words[..]
-                    && verb == "counter"
+                    && ["counter", "latch"].contains(&verb.as_str())
                 {
                     self.counters.push((client.clone(), name.clone()));
                 }

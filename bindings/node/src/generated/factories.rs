@@ -7,8 +7,8 @@ use crate::client::Client;
 use crate::election::Election;
 use crate::failure::OrThrow;
 use crate::generated::{
-    Barrier, Config, Counter, CounterSettings, ElectionSettings, Group, GroupSettings, Names, QueueSettings,
-    Semaphore,
+    Barrier, Config, Counter, CounterSettings, ElectionSettings, Group, GroupSettings, Latch, Names,
+    QueueSettings, Semaphore,
 };
 use crate::queue::{DelayQueue, PriorityQueue, Queue};
 
@@ -54,6 +54,12 @@ impl Client {
     pub fn group(&self, env: &Env, path: String, options: GroupSettings) -> napi::Result<Group> {
         let made = options.into_core().and_then(|options| self.0.group(&path, options));
         Ok(Group::new(made.or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn latch(&self, env: &Env, path: String, count: u32) -> napi::Result<Latch> {
+        let made = self.0.latch(&path, count as usize);
+        Ok(Latch::new(made.or_throw(env)?, &self.0.inbox))
     }
 
     #[napi(catch_unwind)]

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fairness::{A_CROWD, Fairness};
+use super::latch_value::LatchValue;
 use super::value::{CounterNode, NodeVersion, Reading, VERB, has_changed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
@@ -34,15 +35,21 @@ use crate::session::wire::WireError;
 
 /// What somebody wants of the counter.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(in crate::recipes) enum Change {
     Add(i64),
     Set(i64),
-    Swap { old: i64, new: i64 },
+    Swap {
+        old: i64,
+        new: i64,
+    },
+    /// Of a latch.
+    CountDown(u32),
+    Reset(u32),
 }
 
 /// What came of it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum ChangeOutcome {
+pub(in crate::recipes) enum ChangeOutcome {
     Value(i64),
     OutOfRange,
     Swapped,
@@ -73,6 +80,14 @@ pub(super) fn apply_changes(
             ChangeOutcome::Swapped
         }
         Change::Swap { .. } => ChangeOutcome::Different,
+        Change::CountDown(n) => {
+            value = LatchValue::of(value).counted_down(n).packed();
+            ChangeOutcome::Value(value)
+        }
+        Change::Reset(count) => {
+            value = LatchValue::of(value).with(count).packed();
+            ChangeOutcome::Value(value)
+        }
     });
     let outcomes = outcomes.collect();
     (value, outcomes)
@@ -140,12 +155,15 @@ impl CounterWriter {
             Some(_) => {
                 // The next change must not be taken for this one.
                 self.take_mark_back(session);
-                unknown(error, "the counter was changed", "Read it before you change it again")
+                unknown(error, &format!("the {} was changed", node.encoding.noun()), "Read it before you change it again")
             }
             None if error.kind() == ErrorKind::ConnectionLost => Error::new(
                 ErrorKind::ConnectionLost,
-                "no ZooKeeper server answered within the retry budget; the counter was not changed by this call. Check the \
-                 servers and the network, and try again",
+                format!(
+                    "no ZooKeeper server answered within the retry budget; the {} was not changed by this call. Check the \
+                     servers and the network, and try again",
+                    node.encoding.noun()
+                ),
             ),
             None => error,
         })
@@ -345,14 +363,18 @@ impl UnknownOutcome {
             }
             let (data, stat) = match counter {
                 Ok(counter) => counter,
-                Err(WireError::NoNode) => return Err(beyond("the counter was deleted")),
+                Err(WireError::NoNode) => {
+                    return Err(beyond(&format!("the {} was deleted", node.encoding.noun())));
+                }
                 Err(error) => return Err(refusal(error, VERB, &node.path)),
             };
             let at = NodeVersion { czxid: stat.czxid, version: stat.version };
             let seen = node.parse(&data, &stat, true)?;
             let waited = call.now().since(self.since);
             return match made {
-                _ if at.czxid != self.at.czxid => Err(beyond("the counter was deleted and created anew")),
+                _ if at.czxid != self.at.czxid => {
+                    Err(beyond(&format!("the {} was deleted and created anew", node.encoding.noun())))
+                }
                 _ if at.version == self.at.version => Ok(Resolution::NotYet(seen)),
                 Some(_) => Ok(Resolution::Never(seen)),
                 // A client that closes has deleted it itself.

@@ -22,13 +22,15 @@
 //!    nobody is told. It leaves its mark. Others who count there later delete that, once nobody can need it any more, see
 //!    `session::once`. A turn ends with the session of who had it, and others count without one after a second.
 //!
-//! What may be asked for is a [`Change`]: what it makes of the value is all that one kind has of its own.
+//! What may be asked for is a [`Change`]: what it makes of the value is all that one kind has of its own. A latch is counted
+//! down in the same way, see [`super::latch`].
 //! [`value`] is the node: how the value is its data, and how versions that run over are kept from guarding nothing.
 
-mod attempt;
+pub(super) mod attempt;
 mod fairness;
-mod pending_changes;
-mod value;
+pub(super) mod latch_value;
+pub(super) mod pending_changes;
+pub(super) mod value;
 
 use self::attempt::{Change, ChangeOutcome};
 use self::pending_changes::{ChangesHandle, CountersOfClient};

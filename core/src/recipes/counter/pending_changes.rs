@@ -23,10 +23,10 @@ const IDLE: Duration = Duration::from_secs(1);
 
 /// The counters that a client has handles on, by path and encoding.
 #[derive(Default)]
-pub(super) struct CountersOfClient(Mutex<BTreeMap<(String, Encoding), Weak<PendingChanges>>>);
+pub(in crate::recipes) struct CountersOfClient(Mutex<BTreeMap<(String, Encoding), Weak<PendingChanges>>>);
 
 impl CountersOfClient {
-    pub(super) fn of(&self, path: &str, encoding: Encoding) -> ChangesHandle {
+    pub(in crate::recipes) fn of(&self, path: &str, encoding: Encoding) -> ChangesHandle {
         let mut counters = lock(&self.0);
         let key = (path.to_owned(), encoding);
         if let Some(changes) = counters.get(&key).and_then(Weak::upgrade) {
@@ -47,7 +47,7 @@ impl CountersOfClient {
 }
 
 /// While somebody has one, more changes may be asked for.
-pub(super) struct ChangesHandle(Arc<PendingChanges>);
+pub(in crate::recipes) struct ChangesHandle(Arc<PendingChanges>);
 
 impl ChangesHandle {
     fn on(changes: Arc<PendingChanges>) -> ChangesHandle {
@@ -80,8 +80,8 @@ impl Drop for ChangesHandle {
 }
 
 /// The changes that are asked for at one counter, and who makes them.
-pub(super) struct PendingChanges {
-    pub(super) node: CounterNode,
+pub(in crate::recipes) struct PendingChanges {
+    pub(in crate::recipes) node: CounterNode,
     waiting: Mutex<WaitingChanges>,
     came: Notify,
     /// One task at a time makes the changes, and has this.
@@ -100,7 +100,7 @@ struct WaitingChanges {
 impl PendingChanges {
     /// Waits until the change is made. It is made in a task of its own, so that a caller who goes takes no answer along
     /// that the others wait for.
-    pub(super) async fn change(
+    pub(in crate::recipes) async fn change(
         self: &Arc<Self>,
         session: Arc<Session>,
         change: Change,

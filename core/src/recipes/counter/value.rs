@@ -5,6 +5,7 @@
 //! | Curator `DistributedAtomicLong` | 8 bytes, big endian | 64 bits |
 //! | Curator `SharedCount` | 4 bytes, big endian | 32 bits |
 //! | kazoo `Counter` | decimal digits | 64 bits with us |
+//! | our latch | how many are left and how often it was opened, in digits | two numbers of 31 bits |
 //!
 //! No data is 0: that is how kazoo creates a counter, and how Curator reads an empty one. Data that is no number of the layout
 //! is a Mismatch. A change that would leave the range changes nothing.
@@ -18,6 +19,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use super::latch_value::LatchValue;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{CounterLayout, Naming};
 use crate::path;
@@ -33,10 +35,12 @@ pub(super) const VERB: &str = "counting";
 const ANY: i32 = -1;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Encoding {
+pub(in crate::recipes) enum Encoding {
     Long,
     Int,
     Decimal,
+    /// Of a latch, which begins with so many.
+    Latch(u32),
 }
 
 impl Encoding {
@@ -52,7 +56,23 @@ impl Encoding {
     pub(super) fn range(self) -> RangeInclusive<i64> {
         match self {
             Encoding::Int => i64::from(i32::MIN)..=i64::from(i32::MAX),
-            Encoding::Long | Encoding::Decimal => i64::MIN..=i64::MAX,
+            Encoding::Long | Encoding::Decimal | Encoding::Latch(_) => i64::MIN..=i64::MAX,
+        }
+    }
+
+    /// What it is called.
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Encoding::Latch(_) => "latch",
+            _ => "counter",
+        }
+    }
+
+    /// The value as long as there is none.
+    pub(super) fn first(self) -> i64 {
+        match self {
+            Encoding::Latch(count) => LatchValue::first(count).packed(),
+            _ => 0,
         }
     }
 
@@ -62,21 +82,24 @@ impl Encoding {
             Encoding::Long => value.to_be_bytes().to_vec(),
             Encoding::Int => (value as i32).to_be_bytes().to_vec(),
             Encoding::Decimal => value.to_string().into_bytes(),
+            Encoding::Latch(_) => LatchValue::of(value).to_string().into_bytes(),
         }
     }
 
-    pub(super) fn decode(self, data: &[u8]) -> Result<i64> {
+    pub(in crate::recipes) fn decode(self, data: &[u8]) -> Result<i64> {
         let value = match self {
-            _ if data.is_empty() => Some(0),
+            _ if data.is_empty() => Some(self.first()),
             Encoding::Long => data.try_into().ok().map(i64::from_be_bytes),
             Encoding::Int => data.try_into().ok().map(|data| i64::from(i32::from_be_bytes(data))),
             Encoding::Decimal => std::str::from_utf8(data).ok().and_then(|digits| digits.trim().parse().ok()),
+            Encoding::Latch(_) => LatchValue::parse(data).map(LatchValue::packed),
         };
         value.ok_or_else(|| {
             let expected = match self {
                 Encoding::Long => "8 bytes, as of Curator's DistributedAtomicLong",
                 Encoding::Int => "4 bytes, as of Curator's SharedCount",
                 Encoding::Decimal => "a whole number of at most 64 bits in digits, as of kazoo's Counter",
+                Encoding::Latch(_) => "two whole numbers of at most 31 bits in digits, as of a latch",
             };
             Error::new(
                 ErrorKind::Mismatch,
@@ -98,8 +121,8 @@ pub(super) struct NodeVersion {
 }
 
 /// The counter as it was read.
-pub(super) struct Reading {
-    pub(super) value: i64,
+pub(in crate::recipes) struct Reading {
+    pub(in crate::recipes) value: i64,
     /// `None` while it does not exist.
     pub(super) at: Option<NodeVersion>,
     pub(super) children: i32,
@@ -110,9 +133,9 @@ pub(super) struct Reading {
 }
 
 /// Where the counter is, and what all who change it there have in common.
-pub(super) struct CounterNode {
-    pub(super) path: String,
-    pub(super) encoding: Encoding,
+pub(in crate::recipes) struct CounterNode {
+    pub(in crate::recipes) path: String,
+    pub(in crate::recipes) encoding: Encoding,
     /// Where the marks of others are looked after.
     pub(super) swept: Arc<Swept>,
 }
@@ -134,7 +157,7 @@ impl CounterNode {
     }
 
     /// Reads the counter; if wanted, no older than now.
-    pub(super) async fn read(&self, call: &mut Call, is_current: bool) -> Result<Reading> {
+    pub(in crate::recipes) async fn read(&self, call: &mut Call, is_current: bool) -> Result<Reading> {
         loop {
             let server_session = call.server_session(VERB).await?;
             let link = server_session.link();
@@ -155,7 +178,13 @@ impl CounterNode {
             match read {
                 Ok((data, stat)) if is_one_connection => return self.parse(&data, &stat, is_current),
                 Err(WireError::NoNode) if is_one_connection => {
-                    return Ok(Reading { value: 0, at: None, children: 0, mzxid: 0, is_current });
+                    return Ok(Reading {
+                        value: self.encoding.first(),
+                        at: None,
+                        children: 0,
+                        mzxid: 0,
+                        is_current,
+                    });
                 }
                 Err(error) if !error.is_unanswered() && error != WireError::NoNode => {
                     return Err(refusal(error, VERB, &self.path));
@@ -165,17 +194,17 @@ impl CounterNode {
         }
     }
 
-    /// Creates the counter, and what is missing above it, as 0; an error to look again, which says whether somebody else has.
+    /// Creates the counter, and what is missing above it, with its first value; an error to look again, which says whether somebody else has.
     pub(super) async fn create(
         &self,
         session: &Arc<Session>,
         call: &mut Call,
     ) -> Result<Result<NodeVersion, bool>> {
         let server_session = call.server_session(VERB).await?;
-        let zero = self.encoding.encode(0);
+        let first = self.encoding.encode(self.encoding.first());
         open_parents::look(session, &server_session, call, VERB, path::parent(&self.path)).await?;
         let created = match call
-            .receive(VERB, server_session.create(&self.path, &zero, CreateMode::Persistent))
+            .receive(VERB, server_session.create(&self.path, &first, CreateMode::Persistent))
             .await?
         {
             Err(WireError::NoNode) => {

@@ -10,7 +10,7 @@ impl Play<'_> {
         match (words[0].as_str(), words.get(1), words.get(2)) {
             ("connect", ..) => command = self.connecting(client, &words[1..]),
             (
-                "lock" | "rwlock" | "counter" | "election" | "names" | "group" | "double-barrier",
+                "lock" | "rwlock" | "counter" | "latch" | "election" | "names" | "group" | "double-barrier",
                 Some(_),
                 Some(path),
             ) => self.known_parents(path),

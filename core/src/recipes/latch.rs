@@ -1,0 +1,160 @@
+//! A latch: closed until it was counted down to nothing, and open from then on.
+//!
+//! ```text
+//! /latches/imports                     how many are left, and how often it was opened: "2 0"; persistent
+//!     _c_GUID-change                   a mark of each client that counts down, as of a counter
+//! ```
+//!
+//! 1. Counting down, and setting it anew, are changes of a [counter](super::counter): one transaction, made once, also when its
+//!    answer gets lost. Who counts down an open latch changes nothing. A latch whose node is missing has what the handle was
+//!    made with; the first change creates it.
+//! 2. Waiting is a watch on the node. Its first state is no older than the call. Who waits goes on when nothing is left, and
+//!    also when it was opened since the wait began and has been set anew: that is why the node says how often it was opened.
+//! 3. Nobody owns a count: who dies after counting down has counted down, and who dies before has not.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::counter::attempt::{Change, ChangeOutcome};
+use super::counter::latch_value::{LatchValue, MOST};
+use super::counter::pending_changes::{ChangesHandle, CountersOfClient};
+use super::counter::value::Encoding;
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::path;
+use crate::session::call::Call;
+use crate::session::watching::Data;
+
+impl Client {
+    /// A handle on the latch at `path`, which has to be counted down `count` times, at least once. Who counts first decides: a
+    /// latch that is there keeps what is left of it. Does no I/O.
+    pub fn latch(&self, path: &str, count: usize) -> Result<Latch> {
+        let session = self.session_for_handle()?;
+        path::recipe(path)?;
+        let encoding = Encoding::Latch(checked("count", count)?);
+        let changes = session.extensions.of::<CountersOfClient>().of(path, encoding);
+        Ok(Latch { client: self.clone(), changes })
+    }
+}
+
+/// Closed until it was counted down as often as it says, by whomever: `client.latch(path, count)`. Clones are the same handle.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+/// let imports = client.latch("/latches/imports", 2)?;
+/// assert_eq!(imports.count_down(1).await?, 1);
+/// assert_eq!(imports.count_down(1).await?, 0);
+/// imports.wait(None).await?; // it is open, and stays so
+/// imports.reset(5).await?;
+/// assert_eq!(imports.remaining().await?, 5);
+/// # Ok(()) });
+/// ```
+#[derive(Clone)]
+pub struct Latch {
+    client: Client,
+    changes: ChangesHandle,
+}
+
+impl Latch {
+    const WAIT: &'static str = "wait";
+
+    /// The path of the latch.
+    pub fn path(&self) -> &str {
+        &self.changes.node.path
+    }
+
+    /// Counts it down by `n`, at least 1, and answers how much is left; 0 is open. It is counted down exactly once, also when the
+    /// answer gets lost; ConnectionLost where that cannot be known any more.
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws it unless it is on its way already.
+    pub async fn count_down(&self, n: usize) -> Result<usize> {
+        self.change(Change::CountDown(checked("n", n)?)).await
+    }
+
+    /// Closes it for `count` times more, at least 1, whatever is left. Who waits for it goes on waiting.
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws it unless it is on its way already.
+    pub async fn reset(&self, count: usize) -> Result<()> {
+        self.change(Change::Reset(checked("count", count)?)).await.map(drop)
+    }
+
+    /// How often it has to be counted down until it is open, no older than this call.
+    pub async fn remaining(&self) -> Result<usize> {
+        let session = self.client.session()?;
+        let seen = self.read(&mut session.call(None)).await.map_err(|error| error.with_path(self.path()))?;
+        Ok(seen.remaining as usize)
+    }
+
+    /// Waits until it is open, at once if it is; Timeout after `limit`, which says how much is left. Waits through outages and
+    /// into the next session.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind.
+    pub async fn wait(&self, limit: Option<Duration>) -> Result<()> {
+        let session = self.client.session()?;
+        let mut call = session.wait(limit).timeout_says("the latch was not opened");
+        let mut last = None;
+        let opened = match call.is_single_attempt() {
+            true => self.look(&mut call, &mut last).await,
+            false => self.until_open(&mut call, &mut last).await,
+        };
+        opened.map_err(|error| match last {
+            Some(LatchValue { remaining, .. }) if error.kind() == ErrorKind::Timeout => {
+                error.because(format!("{remaining} are left")).with_path(self.path())
+            }
+            _ => error.with_path(self.path()),
+        })
+    }
+
+    async fn look(&self, call: &mut Call, last: &mut Option<LatchValue>) -> Result<()> {
+        let seen = self.read(call).await?;
+        *last = Some(seen);
+        if seen.remaining == 0 { Ok(()) } else { Err(Error::timeout("the latch was not opened")) }
+    }
+
+    async fn until_open(&self, call: &mut Call, last: &mut Option<LatchValue>) -> Result<()> {
+        let mut watching = call.session().watch_node(Latch::WAIT, self.path()).current();
+        // Of which node, and how often that was opened then.
+        let mut began = None;
+        loop {
+            let Data(found) = call.wait_for(watching.next()).await??;
+            let node = found.as_ref().map(|(_, stat)| stat.czxid);
+            let data = found.map(|(data, _)| data).unwrap_or_default();
+            let seen = LatchValue::of(self.changes.node.encoding.decode(&data)?);
+            let (first, opened) = *began.get_or_insert((node, seen.opened));
+            let since = if first == node { opened } else { 0 };
+            if seen.remaining == 0 || seen.opened != since {
+                return Ok(());
+            }
+            *last = Some(seen);
+        }
+    }
+
+    async fn read(&self, call: &mut Call) -> Result<LatchValue> {
+        self.changes.node.read(call, true).await.map(|seen| LatchValue::of(seen.value))
+    }
+
+    async fn change(&self, change: Change) -> Result<usize> {
+        let session = self.client.session()?;
+        match self.changes.change(session, change).await.map_err(|error| error.with_path(self.path()))? {
+            ChangeOutcome::Value(value) => Ok(LatchValue::of(value).remaining as usize),
+            other => Err(Error::new(ErrorKind::Internal, format!("a latch was changed to {other:?}"))),
+        }
+    }
+}
+
+fn checked(argument: &str, n: usize) -> Result<u32> {
+    match u32::try_from(n) {
+        Ok(n @ 1..=MOST) => Ok(n),
+        _ => Err(Error::invalid(argument, format!("{n} is not between 1 and {MOST}"))),
+    }
+}
+
+impl fmt::Debug for Latch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Latch").field("path", &self.path()).finish_non_exhaustive()
+    }
+}
