@@ -4207,6 +4207,40 @@ zkr_status zkr_group_members(zkr_group *group,
 zkr_status zkr_group_members_async(zkr_group *group, zkr_entries_callback callback, void *user_data);
 
 /**
+ * Waits until there are at least n members, whoever they are, up to timeout_ms: 0 is one look, any negative is for
+ * ever. On success *members belongs to the caller, and says who is there: free it with zkr_entries_free. ZKR_TIMEOUT
+ * if they are fewer then.
+ */
+zkr_status zkr_group_wait_for(zkr_group *group,
+                              size_t n,
+                              int64_t timeout_ms,
+                              zkr_entries **members,
+                              zkr_error **error);
+
+/** zkr_group_wait_for that another thread can withdraw; token may be NULL. */
+zkr_status zkr_group_wait_for_cancellable(zkr_group *group,
+                                          size_t n,
+                                          int64_t timeout_ms,
+                                          zkr_cancel_token *token,
+                                          zkr_entries **members,
+                                          zkr_error **error);
+
+/** zkr_group_wait_for in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_group_wait_for_async(zkr_group *group,
+                                    size_t n,
+                                    int64_t timeout_ms,
+                                    zkr_entries_callback callback,
+                                    void *user_data);
+
+/** zkr_group_wait_for_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_group_wait_for_cancellable_async(zkr_group *group,
+                                                size_t n,
+                                                int64_t timeout_ms,
+                                                zkr_cancel_token *token,
+                                                zkr_entries_callback callback,
+                                                void *user_data);
+
+/**
  * Tells all members at first, then who joins, who leaves and whose data changes; after a gap, what differs. The event
  * is only lent for the callback. subscription and the end are as for zkr_config_watch.
  */
@@ -4272,7 +4306,8 @@ zkr_status zkr_latch_reset_async(zkr_latch *latch, size_t count, zkr_done_callba
 
 /**
  * Waits until it is open, up to timeout_ms: 0 is one look, any negative is for ever. Returns at once if it is open.
- * ZKR_TIMEOUT if it is still closed then. Who waits when it is opened goes on, also if it is closed again at once.
+ * ZKR_TIMEOUT if it is still closed then, ZKR_NO_NODE if somebody deletes it meanwhile. Who waits when it is opened
+ * goes on, also if it is reset at once.
  */
 zkr_status zkr_latch_wait(zkr_latch *latch,
                           int64_t timeout_ms,

@@ -3012,6 +3012,27 @@ class Group {
     return detail::entries(members);
   }
 
+  /**
+   * Waits until there are at least n members, whoever they are, and returns them; throws Timeout if they
+   * are fewer then.
+   */
+  std::map<std::string, std::string> wait_for(std::size_t n, Milliseconds timeout = forever) const {
+    detail::Outcome outcome;
+    zkr_entries *members = nullptr;
+    outcome.check(zkr_group_wait_for(handle(), n, detail::wait_ms(timeout), &members, outcome.place()));
+    return detail::entries(members);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  std::map<std::string, std::string> wait_for(std::size_t n, Milliseconds timeout,
+                                              const CancelToken &token) const {
+    detail::Outcome outcome;
+    zkr_entries *members = nullptr;
+    outcome.check(zkr_group_wait_for_cancellable(handle(), n, detail::wait_ms(timeout), token.get(), &members,
+                                                 outcome.place()));
+    return detail::entries(members);
+  }
+
   /** Tells all members at first, then who joins, leaves or changes. ended is as for Config::watch. */
   Subscription watch(std::function<void(const GroupEvent &)> changed,
                      std::function<void(const Error &)> ended = nullptr) const {
@@ -3063,8 +3084,8 @@ class Latch {
   }
 
   /**
-   * Waits until it is open, or throws Timeout. Returns at once if it is open. Who waits when it is opened
-   * goes on, also if it is closed again at once.
+   * Waits until it is open, or throws Timeout; NoNode if somebody deletes it meanwhile. Returns at once if
+   * it is open. Who waits when it is opened goes on, also if it is reset at once.
    */
   void wait(Milliseconds timeout = forever) const {
     detail::Outcome outcome;

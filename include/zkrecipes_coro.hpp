@@ -482,6 +482,18 @@ inline Awaited<std::map<std::string, std::string>> members(const Group &it) {
       });
 }
 
+inline Awaited<std::map<std::string, std::string>> wait_for(const Group &it, std::size_t n,
+                                                            Milliseconds timeout = forever,
+                                                            std::stop_token stop = {}) {
+  return detail::launch<std::map<std::string, std::string>, zkr_entries *>(
+      std::move(stop),
+      [](zkr_entries *members) -> std::map<std::string, std::string> { return detail::entries(members); },
+      [&](zkr_cancel_token *token, auto callback, void *user) {
+        return zkr_group_wait_for_cancellable_async(it.handle(), n, detail::wait_ms(timeout), token, callback,
+                                                    user);
+      });
+}
+
 inline Awaited<void> release(const Held &it) {
   return detail::launch<void>(
       {}, []() {},

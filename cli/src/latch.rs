@@ -72,8 +72,10 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     | Verb::Reset { latch }) = &args.verb;
     let (path, of) = (latch.path.clone(), latch.of);
     let desk = Desk::open()?;
-    common.with_client(desk.cancel(), |client| {
+    let outcome = common.with_client(desk.cancel(), |client| {
         let latch = client.latch(&path, of)?;
+        // Nobody would know of a change whether it was made.
+        let withdrawn_by = matches!(args.verb, Verb::Wait { .. }).then(|| desk.cancel());
         let done = drive::wait(
             async move {
                 match args.verb {
@@ -83,7 +85,7 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
                     Verb::Reset { .. } => latch.reset(of).await.map(|()| None),
                 }
             },
-            Some(desk.cancel()),
+            withdrawn_by,
             None,
         );
         match done {
@@ -94,5 +96,6 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
             }
             Err(error) => Err(error.into()),
         }
-    })
+    });
+    desk.explain(outcome)
 }

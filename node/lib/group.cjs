@@ -3,7 +3,7 @@
 const check = require('./check.cjs')
 const { feed } = require('./feed.cjs')
 const { byName } = require('./names.cjs')
-const { Remote, ask, callsOf, declare, leave, properties } = require('./remote.cjs')
+const { Remote, ask, callsOf, declare, leave, properties, wait } = require('./remote.cjs')
 
 /** Members that know each other by name. */
 class Group extends Remote {
@@ -16,6 +16,10 @@ class Group extends Remote {
 
   async members(options) {
     return byName(await ask(this, 'members', options))
+  }
+
+  async waitFor(n, options) {
+    return byName(await wait(this, 'waitFor', options, check.count('n', n)))
   }
 
   watch(options) {

@@ -1,5 +1,5 @@
 import { Feed } from './feed.cjs'
-import { Data, SignalOptions } from './abort_signals.cjs'
+import { Data, SignalOptions, WaitOptions } from './abort_signals.cjs'
 
 // --- generated from api: options of Group
 export interface GroupOptions {
@@ -38,6 +38,11 @@ export class Group {
   update(data: Data, options?: SignalOptions): Promise<void>
   /** The members and what they say of themselves. */
   members(options?: SignalOptions): Promise<Record<string, Buffer>>
+  /**
+   * Waits until there are at least `n` members, whoever they are, and resolves with them, through outages and into the next
+   * session.
+   */
+  waitFor(n: number, options?: WaitOptions): Promise<Record<string, Buffer>>
   /** All members at first, then who joins, who leaves and whose data changes. After a gap, what differs is told. */
   watch(options?: SignalOptions): Feed<GroupEvent>
   // --- end of generated

@@ -26,7 +26,7 @@ export class Latch {
   reset(count: number, options?: SignalOptions): Promise<void>
   /**
    * Waits until it is open, at once if it is, through outages and into the next session. Who waits when it is opened goes on,
-   * also if it is closed again at once.
+   * also if it is reset at once; `NO_NODE` if somebody deletes it meanwhile.
    */
   wait(options?: WaitOptions): Promise<void>
 }

@@ -22,6 +22,8 @@ const OTHER_VERBS = ['constructor', 'close', 'version', 'ref', 'unref', 'onState
 const FACTORIES = Object.entries(Object.getOwnPropertyDescriptors(Client.prototype))
   .filter(([name, { value }]) => typeof value === 'function' && !OTHER_VERBS.includes(name))
   .map(([name]) => name)
+/** Those take a number, too. */
+const SIZED = ['semaphore', 'doubleBarrier', 'latch']
 const NOT_STRINGS = [undefined, null, 7, 7n, true, {}, [], Symbol('path'), () => '/locks', Buffer.from('/locks')]
 const BAD_TIMEOUTS = [-1, -0.5, NaN, -Infinity, '5', null, 5n, {}, true]
 
@@ -37,7 +39,7 @@ promise('a bad path is INVALID in every verb that takes one, and nothing is sent
   const { nodes } = client
   world.server.clearLog()
   for (const path of [...Object.values(BAD_PATHS), ...NOT_STRINGS]) {
-    for (const factory of FACTORIES) named(throws(() => client[factory](path, ['semaphore', 'doubleBarrier'].includes(factory) ? 1 : undefined), 'INVALID'), 'path')
+    for (const factory of FACTORIES) named(throws(() => client[factory](path, SIZED.includes(factory) ? 1 : undefined), 'INVALID'), 'path')
     const verbs = ['create', 'get', 'set', 'delete', 'exists', 'children', 'ensure', 'deleteAll']
     for (const verb of verbs) named(await rejection(nodes[verb](path, ['create', 'set'].includes(verb) ? 'data' : undefined)), 'path')
     const transaction = nodes.transaction()
@@ -229,7 +231,7 @@ promise('everything on a closed client is CLOSED or says so, and nothing crashes
   }
   // A handle is made all the same: what can fail for that reason rejects.
   const made = Object.fromEntries(FACTORIES.map((factory) => {
-    return [factory, client[factory](world.path(), ['semaphore', 'doubleBarrier'].includes(factory) ? 1 : undefined)]
+    return [factory, client[factory](world.path(), SIZED.includes(factory) ? 1 : undefined)]
   }))
   const verbs = ['acquire', 'get', 'wait', 'enter', 'members', 'list', 'pending']
   for (const [factory, handle] of Object.entries(made)) {

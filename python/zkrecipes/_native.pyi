@@ -1079,10 +1079,18 @@ class GroupBase:
     def members(self) -> dict[str, bytes]:
         """The members by name, and what they say of themselves."""
 
+    def wait_for(self, n: int, timeout: float | None = None) -> dict[str, bytes]:
+        """Waits until there are at least `n` members, whoever they are, and returns them as `members` does; Timeout
+        after `timeout` seconds.
+        """
+
     def watch(self) -> Feed[GroupEvent]:
         """All members at first, then who joins, who leaves and whose data changes: Snapshot, Joined, Left and Changed.
         After a gap, what differs is told.
         """
+
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones."""
 
 @final
 class Group(GroupBase):
@@ -1126,8 +1134,8 @@ class LatchBase:
         """Closes it for `count` times more, whatever is left. Who waits for it goes on waiting."""
 
     def wait(self, timeout: float | None = None) -> None:
-        """Waits until it is open, and not at all if it is; Timeout after `timeout` seconds. Who waits when it is
-        opened goes on, also if it is closed again at once.
+        """Waits until it is open, and not at all if it is; Timeout after `timeout` seconds, NoNode if somebody deletes
+        it meanwhile. Who waits when it is opened goes on, also if it is reset at once.
         """
 
     def cancel(self) -> None:

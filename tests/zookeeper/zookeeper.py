@@ -100,14 +100,17 @@ class Ports:
     one of them while ours is not bound yet, or is down for a while.
 
     They are below the ephemeral range: a client that redials a stopped server on an ephemeral port can connect to
-    itself, and then the server cannot come back."""
+    itself, and then the server cannot come back. And they are below those from which the embedded server chooses, which
+    knows nothing of what is ours: see `CHOICE` of embedded/src/shell/port.rs."""
+
+    OF_EMBEDDED_SERVERS = 12_000
 
     def __init__(self, count: int) -> None:
         self._locks: list[int] = []
         self.numbers: list[int] = []
         folder = Path(tempfile.gettempdir()) / f"zkrecipes-ports-{os.getuid()}"
         folder.mkdir(mode=0o700, exist_ok=True)
-        for port in random.sample(range(15000, 32000), 2000):
+        for port in random.sample(self.choice(), 2000):
             lock = os.open(folder / str(port), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             if self._take(lock, port):
                 self._locks.append(lock)
@@ -118,6 +121,12 @@ class Ports:
                 return
         self.close()
         raise RuntimeError("no free ports on the loopback interface")
+
+    @classmethod
+    def choice(cls) -> range:
+        ephemeral = Path("/proc/sys/net/ipv4/ip_local_port_range")
+        end = max(int(ephemeral.read_text().split()[0]) - cls.OF_EMBEDDED_SERVERS, 4_000)
+        return range(max(1_024, end - 10_000), end)
 
     def _take(self, lock: int, port: int) -> bool:
         try:

@@ -151,7 +151,12 @@ impl ClientBase {
     #[pyo3(signature = (path, **options), text_signature = "($self, path, *, layout=None)")]
     fn group(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
         let options = crate::generated::options::group(options)?;
-        make(slf, path, |client, path| client.group(path, options), crate::generated::GroupBase::of)
+        make(
+            slf,
+            path,
+            |client, path| client.group(path, options).map(Into::into),
+            crate::generated::GroupBase::of,
+        )
     }
 
     /// Closed until it was counted down `count` times. Who counts first decides: a latch that is there keeps what

@@ -13,6 +13,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Mutex;
 
@@ -24,6 +25,7 @@ use crate::feed::{Feed, Source};
 use crate::options::{GroupLayout, GroupOptions, Naming};
 use crate::path;
 use crate::session::Session;
+use crate::session::call::Call;
 use crate::session::random;
 use crate::session::registration::{Registration, not_declared};
 use crate::session::server_session::ServerSession;
@@ -104,6 +106,7 @@ impl Group {
     const LEAVE: &'static str = "leave";
     const UPDATE: &'static str = "update";
     const MEMBERS: &'static str = "members";
+    const WAIT_FOR: &'static str = "wait_for";
 
     /// The path of the group.
     pub fn path(&self) -> &str {
@@ -173,17 +176,58 @@ impl Group {
         answer.await.map_err(|failure| failure.about(Group::MEMBERS, path))
     }
 
+    /// Waits until there are at least `n` members, whoever they are, and answers them as they are then; Timeout after `limit`, which
+    /// says how many are there. Waits through outages and into the next session.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind.
+    pub async fn wait_for(&self, n: usize, limit: Option<Duration>) -> Result<BTreeMap<String, Vec<u8>>> {
+        let session = self.client.session()?;
+        let mut call = session.wait(limit).timeout_says(TOO_FEW);
+        let mut there = None;
+        let outcome = match call.is_single_attempt() {
+            true => self.members().await.and_then(|members| {
+                there = Some(members.len());
+                if members.len() >= n { Ok(members) } else { Err(Error::timeout(TOO_FEW)) }
+            }),
+            false => self.until_there_are(n, &mut call, &mut there).await,
+        };
+        outcome.map_err(|error| match there {
+            Some(there) if error.kind() == ErrorKind::Timeout => {
+                error.because(format!("{there} of {n} are there")).with_path(&*self.path)
+            }
+            _ => error.with_path(&*self.path),
+        })
+    }
+
+    async fn until_there_are(
+        &self,
+        n: usize,
+        call: &mut Call,
+        there: &mut Option<usize>,
+    ) -> Result<BTreeMap<String, Vec<u8>>> {
+        let mut group = self.followed(call.session(), Group::WAIT_FOR);
+        loop {
+            call.wait_for(group.look()).await??;
+            group.due.clear();
+            let members = group.members();
+            if members.len() >= n {
+                return Ok(members);
+            }
+            *there = Some(members.len());
+        }
+    }
+
     /// First all members, then who joins, who leaves and whose data changes. After a gap, the differences are told.
     pub fn watch(&self) -> Feed<GroupEvent> {
-        let session = self.client.session();
-        let tree = session.map(|session| Tree::new(&session, "watch", &self.path, Depth::Children));
-        Feed::new(FollowedGroup {
-            tree,
-            layout: self.layout,
-            names: BTreeMap::new(),
-            told: None,
-            due: VecDeque::new(),
+        Feed::new(match self.client.session() {
+            Ok(session) => self.followed(&session, "watch"),
+            Err(error) => FollowedGroup::new(Err(error), self.layout),
         })
+    }
+
+    fn followed(&self, session: &Arc<Session>, verb: &'static str) -> FollowedGroup {
+        FollowedGroup::new(Ok(Tree::new(session, verb, &self.path, Depth::Children)), self.layout)
     }
 }
 
@@ -256,6 +300,8 @@ impl GroupLayout {
     }
 }
 
+const TOO_FEW: &str = "the group did not have as many members";
+
 fn no_data(path: &str) -> Error {
     Error::invalid("data", "has no room in kazoo's parties, which keep a name alone; join with empty data")
         .with_path(path)
@@ -278,51 +324,68 @@ struct ToldMember {
     nodes: BTreeMap<String, i64>,
 }
 
+impl FollowedGroup {
+    fn new(tree: Result<Tree>, layout: GroupLayout) -> FollowedGroup {
+        FollowedGroup { tree, layout, names: BTreeMap::new(), told: None, due: VecDeque::new() }
+    }
+
+    fn members(&self) -> BTreeMap<String, Vec<u8>> {
+        let told = self.told.iter().flatten();
+        told.map(|(name, member)| (name.clone(), member.data.clone())).collect()
+    }
+
+    /// The next state; what is to be told of it is due. At first, that is all members.
+    async fn look(&mut self) -> Result<()> {
+        let tree = self.tree.as_mut().map_err(|error| error.clone())?;
+        let touched = tree.next().await?;
+        let is_first = self.told.is_none();
+        let told = self.told.get_or_insert_default();
+        let mut before = BTreeMap::new();
+        for node in touched {
+            let now = tree.get(&node).and_then(|(data, stat)| {
+                let (name, data) = self.layout.member_of(path::name(&node), data)?;
+                Some((name, data, stat.czxid))
+            });
+            let then = self.names.remove(&node);
+            for name in now.iter().map(|(name, ..)| name).chain(&then) {
+                before.entry(name.clone()).or_insert_with(|| told.get(name).cloned());
+            }
+            if let Some(name) = then
+                && let Some(member) = told.get_mut(&name)
+            {
+                member.nodes.remove(&node);
+            }
+            if let Some((name, data, czxid)) = now {
+                self.names.insert(node.clone(), name.clone());
+                let member = told.entry(name).or_default();
+                member.data = data;
+                member.nodes.insert(node, czxid);
+            }
+        }
+        for name in before.keys() {
+            if told.get(name).is_some_and(|member| member.nodes.is_empty()) {
+                told.remove(name);
+            }
+        }
+        if is_first {
+            self.due.push_back(GroupEvent::Snapshot(self.members()));
+            return Ok(());
+        }
+        for (name, before) in before {
+            let now = told.get(&name);
+            self.due.extend(difference(name, before, now));
+        }
+        Ok(())
+    }
+}
+
 impl Source<GroupEvent> for FollowedGroup {
     async fn next(&mut self) -> Result<GroupEvent> {
-        let tree = self.tree.as_mut().map_err(|error| error.clone())?;
         loop {
             if let Some(event) = self.due.pop_front() {
                 return Ok(event);
             }
-            let touched = tree.next().await?;
-            let is_first = self.told.is_none();
-            let told = self.told.get_or_insert_default();
-            let mut before = BTreeMap::new();
-            for node in touched {
-                let now = tree.get(&node).and_then(|(data, stat)| {
-                    let (name, data) = self.layout.member_of(path::name(&node), data)?;
-                    Some((name, data, stat.czxid))
-                });
-                let then = self.names.remove(&node);
-                for name in now.iter().map(|(name, ..)| name).chain(&then) {
-                    before.entry(name.clone()).or_insert_with(|| told.get(name).cloned());
-                }
-                if let Some(name) = then
-                    && let Some(member) = told.get_mut(&name)
-                {
-                    member.nodes.remove(&node);
-                }
-                if let Some((name, data, czxid)) = now {
-                    self.names.insert(node.clone(), name.clone());
-                    let member = told.entry(name).or_default();
-                    member.data = data;
-                    member.nodes.insert(node, czxid);
-                }
-            }
-            for name in before.keys() {
-                if told.get(name).is_some_and(|member| member.nodes.is_empty()) {
-                    told.remove(name);
-                }
-            }
-            if is_first {
-                let members = told.iter().map(|(name, member)| (name.clone(), member.data.clone()));
-                return Ok(GroupEvent::Snapshot(members.collect()));
-            }
-            for (name, before) in before {
-                let now = told.get(&name);
-                self.due.extend(difference(name, before, now));
-            }
+            self.look().await?;
         }
     }
 }

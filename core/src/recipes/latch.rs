@@ -1,15 +1,16 @@
 //! A latch: closed until it was counted down to nothing, and open from then on.
 //!
 //! ```text
-//! /latches/imports                     how many are left, and how often it was opened: "2 0"; persistent
+//! /latches/imports                     how many are left, and how often it was opened: "latch 2 0"; persistent
 //!     _c_GUID-change                   a mark of each client that counts down, as of a counter
 //! ```
 //!
-//! 1. Counting down, and setting it anew, are changes of a [counter](super::counter): one transaction, made once, also when its
+//! 1. Counting down, and resetting, are changes of a [counter](super::counter): one transaction, made once, also when its
 //!    answer gets lost. Who counts down an open latch changes nothing. A latch whose node is missing has what the handle was
 //!    made with; the first change creates it.
-//! 2. Waiting is a watch on the node. Its first state is no older than the call. Who waits goes on when nothing is left, and
-//!    also when it was opened since the wait began and has been set anew: that is why the node says how often it was opened.
+//! 2. Waiting begins with a look that is no older than the call, and goes on as a watch on the node. Who has seen it closed
+//!    goes on when nothing is left, and also when it was opened since and has been reset: that is why the node says how often
+//!    it was opened. If somebody deletes the node, nobody can know whether it was opened before: those who wait get NoNode.
 //! 3. Nobody owns a count: who dies after counting down has counted down, and who dies before has not.
 
 use std::fmt;
@@ -70,7 +71,7 @@ impl Latch {
     /// # Cancel safety
     /// Dropping the future withdraws it unless it is on its way already.
     pub async fn count_down(&self, n: usize) -> Result<usize> {
-        self.change(Change::CountDown(checked("n", n)?)).await
+        self.change("n", n, Change::CountDown).await
     }
 
     /// Closes it for `count` times more, at least 1, whatever is left. Who waits for it goes on waiting.
@@ -78,73 +79,84 @@ impl Latch {
     /// # Cancel safety
     /// Dropping the future withdraws it unless it is on its way already.
     pub async fn reset(&self, count: usize) -> Result<()> {
-        self.change(Change::Reset(checked("count", count)?)).await.map(drop)
+        self.change("count", count, Change::Reset).await.map(drop)
     }
 
     /// How often it has to be counted down until it is open, no older than this call.
     pub async fn remaining(&self) -> Result<usize> {
         let session = self.client.session()?;
         let seen = self.read(&mut session.call(None)).await.map_err(|error| error.with_path(self.path()))?;
-        Ok(seen.remaining as usize)
+        Ok(seen.0.remaining as usize)
     }
 
-    /// Waits until it is open, at once if it is; Timeout after `limit`, which says how much is left. Waits through outages and
-    /// into the next session.
+    /// Waits until it is open, at once if it is; Timeout after `limit`, which says how much is left, NoNode if somebody deletes it
+    /// meanwhile. Waits through outages and into the next session. Who has seen it closed when it is opened goes on, also if it is
+    /// reset at once.
     ///
     /// # Cancel safety
     /// Dropping the future leaves nothing behind.
     pub async fn wait(&self, limit: Option<Duration>) -> Result<()> {
         let session = self.client.session()?;
-        let mut call = session.wait(limit).timeout_says("the latch was not opened");
-        let mut last = None;
-        let opened = match call.is_single_attempt() {
-            true => self.look(&mut call, &mut last).await,
-            false => self.until_open(&mut call, &mut last).await,
-        };
-        opened.map_err(|error| match last {
-            Some(LatchValue { remaining, .. }) if error.kind() == ErrorKind::Timeout => {
-                error.because(format!("{remaining} are left")).with_path(self.path())
+        let mut call = session.wait(limit).timeout_says(NOT_OPENED).waiting();
+        let mut left = 0;
+        self.until_open(&mut call, &mut left).await.map_err(|error| match error.kind() {
+            ErrorKind::Timeout if left > 0 => {
+                error.because(format!("it is to be counted down by {left} more")).with_path(self.path())
             }
             _ => error.with_path(self.path()),
         })
     }
 
-    async fn look(&self, call: &mut Call, last: &mut Option<LatchValue>) -> Result<()> {
-        let seen = self.read(call).await?;
-        *last = Some(seen);
-        if seen.remaining == 0 { Ok(()) } else { Err(Error::timeout("the latch was not opened")) }
-    }
-
-    async fn until_open(&self, call: &mut Call, last: &mut Option<LatchValue>) -> Result<()> {
+    async fn until_open(&self, call: &mut Call, left: &mut u32) -> Result<()> {
+        let (began, node) = self.read(call).await?;
+        if began.remaining == 0 {
+            return Ok(());
+        }
+        *left = began.remaining;
+        if call.is_single_attempt() {
+            return Err(Error::timeout(NOT_OPENED));
+        }
+        let (mut opened, mut node) = (began.opened, node);
         let mut watching = call.session().watch_node(Latch::WAIT, self.path()).current();
-        // Of which node, and how often that was opened then.
-        let mut began = None;
         loop {
             let Data(found) = call.wait_for(watching.next()).await??;
-            let node = found.as_ref().map(|(_, stat)| stat.czxid);
+            let now = found.as_ref().map(|(_, stat)| stat.czxid);
+            if node.is_none() {
+                // The first change has made it.
+                (node, opened) = (now, 0);
+            } else if node != now {
+                return Err(Error::new(ErrorKind::NoNode, DELETED));
+            }
             let data = found.map(|(data, _)| data).unwrap_or_default();
             let seen = LatchValue::of(self.changes.node.encoding.decode(&data)?);
-            let (first, opened) = *began.get_or_insert((node, seen.opened));
-            let since = if first == node { opened } else { 0 };
-            if seen.remaining == 0 || seen.opened != since {
+            if seen.remaining == 0 || seen.opened != opened {
                 return Ok(());
             }
-            *last = Some(seen);
+            *left = seen.remaining;
         }
     }
 
-    async fn read(&self, call: &mut Call) -> Result<LatchValue> {
-        self.changes.node.read(call, true).await.map(|seen| LatchValue::of(seen.value))
+    /// What it says, and when its node was made, if it is there.
+    async fn read(&self, call: &mut Call) -> Result<(LatchValue, Option<i64>)> {
+        let seen = self.changes.node.read(call, true).await?;
+        Ok((LatchValue::of(seen.value), seen.at.map(|at| at.czxid)))
     }
 
-    async fn change(&self, change: Change) -> Result<usize> {
-        let session = self.client.session()?;
-        match self.changes.change(session, change).await.map_err(|error| error.with_path(self.path()))? {
-            ChangeOutcome::Value(value) => Ok(LatchValue::of(value).remaining as usize),
-            other => Err(Error::new(ErrorKind::Internal, format!("a latch was changed to {other:?}"))),
-        }
+    async fn change(&self, argument: &str, n: usize, change: impl FnOnce(u32) -> Change) -> Result<usize> {
+        let changed = async {
+            let change = change(checked(argument, n)?);
+            match self.changes.change(self.client.session()?, change).await? {
+                ChangeOutcome::Value(value) => Ok(LatchValue::of(value).remaining as usize),
+                other => Err(Error::new(ErrorKind::Internal, format!("a latch was changed to {other:?}"))),
+            }
+        };
+        changed.await.map_err(|error: Error| error.with_path(self.path()))
     }
 }
+
+const NOT_OPENED: &str = "the latch was not opened";
+const DELETED: &str = "the latch was deleted while it was waited for, and nobody can know whether it was opened before; wait again \
+                       for what is there now";
 
 fn checked(argument: &str, n: usize) -> Result<u32> {
     match u32::try_from(n) {

@@ -9,7 +9,7 @@ use std::net::{Shutdown, SocketAddr};
 
 /// How many ports are tried before any will do.
 const TRIES: u64 = 200;
-/// How many ports there are to choose from.
+/// How many ports there are to choose from, right below the ephemeral ones. Others who start servers choose below these.
 const CHOICE: u64 = 12_000;
 
 /// A port of this server's, open or closed.

@@ -1,10 +1,12 @@
 //! Generated from api/group.toml by api/generate; do not edit.
 
 use std::ffi::{c_char, c_void};
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 
 use zkrecipes::Result;
+use zkrecipes::time;
 
+use crate::cancel::zkr_cancel_token;
 use crate::client::{ClientHandle, zkr_client};
 use crate::error::zkr_error;
 use crate::events::{zkr_done_callback, zkr_subscription};
@@ -279,6 +281,74 @@ pub extern "C" fn zkr_group_members_async(
     verbs::start(group, null(), callback, user_data, |it: &GroupHandle| {
         let core = it.core.clone();
         Ok(async move { core.members().await })
+    })
+}
+
+/// Waits until there are at least n members, whoever they are, up to timeout_ms: 0 is one look, any negative is for
+/// ever. On success *members belongs to the caller, and says who is there: free it with zkr_entries_free. ZKR_TIMEOUT
+/// if they are fewer then.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_group_wait_for(
+    group: *mut zkr_group,
+    n: usize,
+    timeout_ms: i64,
+    members: *mut *mut zkr_entries,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_group_wait_for_cancellable(group, n, timeout_ms, null_mut(), members, error)
+}
+
+/// zkr_group_wait_for that another thread can withdraw; token may be NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_group_wait_for_cancellable(
+    group: *mut zkr_group,
+    n: usize,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    members: *mut *mut zkr_entries,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        group,
+        token,
+        error,
+        || HandlePlace::required("members", members),
+        |it: &GroupHandle| {
+            let core = it.core.clone();
+            let n = input::count("n", n)?;
+            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+            Ok(async move { core.wait_for(n, timeout_ms).await })
+        },
+    )
+}
+
+/// zkr_group_wait_for in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_group_wait_for_async(
+    group: *mut zkr_group,
+    n: usize,
+    timeout_ms: i64,
+    callback: zkr_entries_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_group_wait_for_cancellable_async(group, n, timeout_ms, null_mut(), callback, user_data)
+}
+
+/// zkr_group_wait_for_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_group_wait_for_cancellable_async(
+    group: *mut zkr_group,
+    n: usize,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_entries_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(group, token, callback, user_data, |it: &GroupHandle| {
+        let core = it.core.clone();
+        let n = input::count("n", n)?;
+        let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+        Ok(async move { core.wait_for(n, timeout_ms).await })
     })
 }
 

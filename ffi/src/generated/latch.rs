@@ -176,7 +176,8 @@ pub extern "C" fn zkr_latch_reset_async(
 }
 
 /// Waits until it is open, up to timeout_ms: 0 is one look, any negative is for ever. Returns at once if it is open.
-/// ZKR_TIMEOUT if it is still closed then. Who waits when it is opened goes on, also if it is closed again at once.
+/// ZKR_TIMEOUT if it is still closed then, ZKR_NO_NODE if somebody deletes it meanwhile. Who waits when it is opened
+/// goes on, also if it is reset at once.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_latch_wait(
     latch: *mut zkr_latch,

@@ -30,6 +30,7 @@ export const VERBS = [
   { type: 'Client', verb: 'group', takes: { path: 'text' }, options: ['layout'], makes: 'Group' },
   { type: 'Group', verb: 'update', takes: { data: 'bytes' }, options: ['signal'] },
   { type: 'Group', verb: 'members', takes: {}, options: ['signal'] },
+  { type: 'Group', verb: 'waitFor', takes: { n: 'count' }, options: ['timeout', 'signal'] },
   { type: 'Group', verb: 'watch', takes: {}, options: ['signal'] },
   { type: 'Held', verb: 'verify', takes: {}, options: ['signal'] },
   { type: 'Client', verb: 'latch', takes: { path: 'text', count: 'count' }, options: [], makes: 'Latch' },

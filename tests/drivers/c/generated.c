@@ -176,6 +176,14 @@ static void do_members(command *c) {
   answer_entries(c, status, said, error);
 }
 
+static void do_wait_for(command *c) {
+  zkr_error *error = NULL;
+  zkr_entries *said = NULL;
+  zkr_status status = zkr_group_wait_for_cancellable(named(c)->group, (size_t)integer(c, 2), timeout(c, 3),
+                                                     c->token, &said, &error);
+  answer_entries(c, status, said, error);
+}
+
 static void do_latch(command *c) {
   zkr_error *error = NULL;
   zkr_latch *handle = NULL;
@@ -270,6 +278,7 @@ const verb described_verbs[] = {
     {"leave", do_leave, true},
     {"update", do_update, true},
     {"members", do_members, true},
+    {"wait-for", do_wait_for, true},
     {"latch", do_latch, false},
     {"count-down", do_count_down, true},
     {"remaining", do_remaining, true},

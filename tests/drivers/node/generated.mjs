@@ -44,6 +44,7 @@ export const WORDS = {
   'leave': { of: 'group', name: 'leave', kind: 'waits', takes: [] },
   'update': { of: 'group', name: 'update', kind: 'waits', takes: [['data', 'bytes']] },
   'members': { of: 'group', name: 'members', kind: 'waits', takes: [], says: 'entries' },
+  'wait-for': { of: 'group', name: 'waitFor', kind: 'waits', takes: [['n', 'count'], ['timeout_ms', 'limit']], says: 'entries' },
   'latch': { of: 'latch', name: 'latch', kind: 'new', takes: [['path', 'text'], ['count', 'count']] },
   'count-down': { of: 'latch', name: 'countDown', kind: 'waits', takes: [['n', 'count']], says: 'count' },
   'remaining': { of: 'latch', name: 'remaining', kind: 'waits', takes: [], says: 'count' },

@@ -89,6 +89,7 @@ WORDS = {
     "leave": Word("group", "leave", "waits", [], ""),
     "update": Word("group", "update", "waits", ["bytes"], ""),
     "members": Word("group", "members", "waits", [], "entries"),
+    "wait-for": Word("group", "wait_for", "waits", ["count", "limit"], "entries"),
     "latch": Word("latch", "latch", "new", ["text", "count"], ""),
     "count-down": Word("latch", "count_down", "waits", ["count"], "count"),
     "remaining": Word("latch", "remaining", "waits", [], "count"),

@@ -88,6 +88,12 @@ impl Recipes {
             "leave" => self.group.of(&key)?.leave().await?.said(),
             "update" => self.group.of(&key)?.update(bytes(arguments, 1)).await?.said(),
             "members" => self.group.of(&key)?.members().await?.said(),
+            "wait-for" => self
+                .group
+                .of(&key)?
+                .wait_for(number("number", text(arguments, 1)?)?, millis(arguments.get(2)))
+                .await?
+                .said(),
             "latch" => self
                 .latch
                 .make(key, client.latch(text(arguments, 1)?, number("number", text(arguments, 2)?)?)?),
@@ -148,6 +154,7 @@ const WORDS: &[&str] = &[
     "leave",
     "update",
     "members",
+    "wait-for",
     "latch",
     "count-down",
     "remaining",

@@ -43,6 +43,11 @@ impl Group {
     }
 
     #[napi(catch_unwind)]
+    pub fn wait_for(&self, n: u32, timeout: f64) -> f64 {
+        self.0.wait(timeout, |it, limit| async move { it.wait_for(n as usize, limit).await }, named)
+    }
+
+    #[napi(catch_unwind)]
     pub fn watch(&self) -> Feed {
         Feed::new(self.0.watch(), &self.0.inbox, Event::from)
     }

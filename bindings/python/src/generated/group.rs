@@ -6,8 +6,9 @@ use zkrecipes::drive;
 use crate::convert;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 use crate::feed::FeedBase;
+use crate::waiting::Waiting;
 
-recipe!(GroupBase of zkrecipes::Group, Group, "Group");
+recipe!(GroupBase of Waiting<zkrecipes::Group>, Group, "Group");
 
 #[pymethods]
 impl GroupBase {
@@ -52,10 +53,26 @@ impl GroupBase {
         Self::origin(slf).run(slf.py(), || async move { core.members().await })
     }
 
+    /// Waits until there are at least `n` members, whoever they are, and returns them as `members` does; Timeout
+    /// after `timeout` seconds.
+    #[pyo3(signature = (n, timeout=None))]
+    fn wait_for(slf: &Bound<'_, Self>, n: Arg, timeout: Option<Arg>) -> Answered {
+        let n = convert::permits("n", n)?;
+        let timeout = convert::limit("timeout", timeout)?;
+        let core = zkrecipes::Group::clone(&slf.get().core);
+        Self::origin(slf)
+            .run(slf.py(), || slf.get().core.heed(async move { core.wait_for(n, timeout).await }))
+    }
+
     /// All members at first, then who joins, who leaves and whose data changes: Snapshot, Joined, Left and Changed.
     /// After a gap, what differs is told.
     fn watch(slf: &Bound<'_, Self>) -> Answered {
         FeedBase::follow(slf.py(), Self::origin(slf), || Ok(slf.get().core.watch()))
+    }
+
+    /// Ends the waits in progress on this object with Cancelled, never later ones.
+    fn cancel(slf: &Bound<'_, Self>) -> PyResult<()> {
+        slf.get().core.cancel(Self::origin(slf), slf.py())
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {

@@ -43,8 +43,8 @@ impl LatchBase {
         Self::origin(slf).run(slf.py(), || async move { core.reset(count).await })
     }
 
-    /// Waits until it is open, and not at all if it is; Timeout after `timeout` seconds. Who waits when it is
-    /// opened goes on, also if it is closed again at once.
+    /// Waits until it is open, and not at all if it is; Timeout after `timeout` seconds, NoNode if somebody deletes
+    /// it meanwhile. Who waits when it is opened goes on, also if it is reset at once.
     #[pyo3(signature = (timeout=None))]
     fn wait(slf: &Bound<'_, Self>, timeout: Option<Arg>) -> Answered {
         let timeout = convert::limit("timeout", timeout)?;

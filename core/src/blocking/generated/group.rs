@@ -1,9 +1,11 @@
 //! Generated from api/group.toml by api/generate; do not edit.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use crate::blocking::{Client, Feed};
-use crate::drive::wait;
+use crate::drive::{Cancels, wait};
 use crate::{GroupEvent, GroupOptions, Result};
 
 impl Client {
@@ -17,11 +19,12 @@ impl Client {
 #[derive(Clone, Debug)]
 pub struct Group {
     pub(in crate::blocking) core: crate::Group,
+    pub(in crate::blocking) cancels: Arc<Cancels>,
 }
 
 impl Group {
     pub(in crate::blocking) fn of(core: crate::Group) -> Group {
-        Group { core }
+        Group { core, cancels: Arc::default() }
     }
 
     /// See [`crate::Group::path`].
@@ -53,8 +56,19 @@ impl Group {
         wait(async move { core.members().await }, None, None)
     }
 
+    /// See [`crate::Group::wait_for`].
+    pub fn wait_for(&self, n: usize, limit: Option<Duration>) -> Result<BTreeMap<String, Vec<u8>>> {
+        let core = self.core.clone();
+        wait(self.cancels.heed(async move { core.wait_for(n, limit).await }), None, None)
+    }
+
     /// See [`crate::Group::watch`].
     pub fn watch(&self) -> Feed<GroupEvent> {
         Feed::from(self.core.watch())
+    }
+
+    /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
+    pub fn cancel(&self) {
+        self.cancels.cancel();
     }
 }

@@ -93,6 +93,14 @@ pub(super) fn apply_changes(
     (value, outcomes)
 }
 
+/// What the node is created with, before the changes are made: others see it. So it is what these begin with in any case.
+fn first_value(node: &CounterNode, changes: &[Change]) -> i64 {
+    match changes.first() {
+        Some(Change::Reset(count)) => LatchValue::first(*count).packed(),
+        _ => node.encoding.first(),
+    }
+}
+
 /// How often in a row the value is taken from memory. Then we read it: others who wait to write do the same, and get a
 /// gap to write in. Who counts alone needs 1.25 requests for each change, instead of 2.
 const MOST_REMEMBERED: u32 = 3;
@@ -201,7 +209,7 @@ impl CounterWriter {
                 sweep::begin(&node.swept, session);
             }
             let (value, outcomes) = apply_changes(seen.value, changes, &node.encoding.range());
-            if value == seen.value {
+            if value == seen.value && (seen.at.is_some() || !node.encoding.has_to_stand()) {
                 if seen.is_current {
                     return Ok(outcomes);
                 }
@@ -210,7 +218,7 @@ impl CounterWriter {
             }
             let at = match seen.at {
                 Some(at) => at,
-                None => match node.create(session, &mut call).await? {
+                None => match node.create(first_value(node, changes), session, &mut call).await? {
                     Ok(at) => at,
                     Err(is_met) => {
                         if is_met {

@@ -6,6 +6,9 @@ use std::fmt;
 /// Neither are more counted, nor is it known how often more it was opened: then that begins at 0 again.
 pub(in crate::recipes) const MOST: u32 = i32::MAX as u32;
 
+/// With it, the data is as long as that of no counter.
+const WORD: &str = "latch ";
+
 /// What the node says.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(in crate::recipes) struct LatchValue {
@@ -29,7 +32,8 @@ impl LatchValue {
     }
 
     pub(in crate::recipes) fn parse(data: &[u8]) -> Option<LatchValue> {
-        let (remaining, opened) = std::str::from_utf8(data).ok()?.trim().split_once(' ')?;
+        let (remaining, opened) =
+            std::str::from_utf8(data).ok()?.trim().strip_prefix(WORD)?.split_once(' ')?;
         let number = |digits: &str| digits.parse().ok().filter(|number| *number <= MOST);
         Some(LatchValue { remaining: number(remaining)?, opened: number(opened)? })
     }
@@ -46,7 +50,7 @@ impl LatchValue {
 
 impl fmt::Display for LatchValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.remaining, self.opened)
+        write!(f, "{WORD}{} {}", self.remaining, self.opened)
     }
 }
 
@@ -71,7 +75,7 @@ mod tests {
             assert_eq!(LatchValue::of(latch.packed()), latch);
             assert_eq!(LatchValue::parse(latch.to_string().as_bytes()), Some(latch));
         }
-        for data in ["3", "3 x", "-1 0", "3 0 0", "2147483648 0"] {
+        for data in ["3 0", "latch 3", "latch 3 x", "latch -1 0", "latch 3 0 0", "latch 2147483648 0"] {
             assert_eq!(LatchValue::parse(data.as_bytes()), None, "{data}");
         }
     }

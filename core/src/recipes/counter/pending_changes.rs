@@ -113,7 +113,7 @@ impl PendingChanges {
         answered.await.unwrap_or_else(|_| {
             Err(Error::new(
                 ErrorKind::Internal,
-                "a change of a counter ended without a result, which is a bug of zkrecipes; please report it",
+                "a change ended without a result, which is a bug of zkrecipes; please report it",
             ))
         })
     }

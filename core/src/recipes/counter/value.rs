@@ -5,9 +5,9 @@
 //! | Curator `DistributedAtomicLong` | 8 bytes, big endian | 64 bits |
 //! | Curator `SharedCount` | 4 bytes, big endian | 32 bits |
 //! | kazoo `Counter` | decimal digits | 64 bits with us |
-//! | our latch | how many are left and how often it was opened, in digits | two numbers of 31 bits |
+//! | our latch | `latch 2 0`: how many are left, how often it was opened | two numbers of 31 bits |
 //!
-//! No data is 0: that is how kazoo creates a counter, and how Curator reads an empty one. Data that is no number of the layout
+//! No data is 0, and for a latch what the handle was made with: that is how kazoo creates a counter, and how Curator reads an empty one. Data that is no number of the layout
 //! is a Mismatch. A change that would leave the range changes nothing.
 //!
 //! A write is guarded by the version of the node. After 2147483647 versions go on at -2147483648, and so come to -1, which a
@@ -68,6 +68,11 @@ impl Encoding {
         }
     }
 
+    /// Whether a change makes the node in any case: without it, others who say another number would know nothing of the change.
+    pub(super) fn has_to_stand(self) -> bool {
+        matches!(self, Encoding::Latch(_))
+    }
+
     /// The value as long as there is none.
     pub(super) fn first(self) -> i64 {
         match self {
@@ -99,13 +104,16 @@ impl Encoding {
                 Encoding::Long => "8 bytes, as of Curator's DistributedAtomicLong",
                 Encoding::Int => "4 bytes, as of Curator's SharedCount",
                 Encoding::Decimal => "a whole number of at most 64 bits in digits, as of kazoo's Counter",
-                Encoding::Latch(_) => "two whole numbers of at most 31 bits in digits, as of a latch",
+                Encoding::Latch(_) => "what a latch says, which is such as \"latch 2 0\"",
+            };
+            let advice = match self {
+                Encoding::Latch(_) => "something else is kept there: delete it",
+                _ => "make all participants agree on layout and naming",
             };
             Error::new(
                 ErrorKind::Mismatch,
                 format!(
-                    "the node holds {} bytes that are not {expected}; make all participants agree on layout and naming, or \
-                     choose another path",
+                    "the node holds {} bytes that are not {expected}; {advice}, or choose another path",
                     data.len()
                 ),
             )
@@ -115,8 +123,8 @@ impl Encoding {
 
 /// Which state of the node.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) struct NodeVersion {
-    pub(super) czxid: i64,
+pub(in crate::recipes) struct NodeVersion {
+    pub(in crate::recipes) czxid: i64,
     pub(super) version: i32,
 }
 
@@ -124,7 +132,7 @@ pub(super) struct NodeVersion {
 pub(in crate::recipes) struct Reading {
     pub(in crate::recipes) value: i64,
     /// `None` while it does not exist.
-    pub(super) at: Option<NodeVersion>,
+    pub(in crate::recipes) at: Option<NodeVersion>,
     pub(super) children: i32,
     /// The change that made it so; 0 where nobody asks.
     pub(super) mzxid: i64,
@@ -194,14 +202,15 @@ impl CounterNode {
         }
     }
 
-    /// Creates the counter, and what is missing above it, with its first value; an error to look again, which says whether somebody else has.
+    /// Creates the counter, and what is missing above it, with that value; an error to look again, which says whether somebody else has.
     pub(super) async fn create(
         &self,
+        first: i64,
         session: &Arc<Session>,
         call: &mut Call,
     ) -> Result<Result<NodeVersion, bool>> {
         let server_session = call.server_session(VERB).await?;
-        let first = self.encoding.encode(self.encoding.first());
+        let first = self.encoding.encode(first);
         open_parents::look(session, &server_session, call, VERB, path::parent(&self.path)).await?;
         let created = match call
             .receive(VERB, server_session.create(&self.path, &first, CreateMode::Persistent))
