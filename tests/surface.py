@@ -15,6 +15,7 @@ import argparse
 import re
 import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -247,11 +248,9 @@ def with_coroutines(text: str, undeclared: Names) -> str:
     undeclared["c++"] -= new
     known = {name for line in lines for name in braces(line.split()[-1])}
     names = sorted(known | {name.removeprefix("zkr::") for name in new})
-    # About as many a line as there are now.
-    each = -(-len(names) // len(lines))
-    listed = [[name.removeprefix("coro::") for name in names[at : at + each]] for at in range(0, len(names), each)]
+    listed = textwrap.wrap(" ".join(name.removeprefix("coro::") for name in names), 120)
     first = text.index(lines[0])
-    written = "\n".join(f"only c++ -awaited coro::{{{','.join(some)}}}" for some in listed)
+    written = "\n".join(f"only c++ -awaited coro::{{{some.replace(' ', ',')}}}" for some in listed)
     return text[:first] + written + text[first + len("\n".join(lines)) :]
 
 
