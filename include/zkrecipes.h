@@ -4287,7 +4287,7 @@ zkr_status zkr_latch_count_down_async(zkr_latch *latch,
                                       zkr_number_callback callback,
                                       void *user_data);
 
-/** How often it has to be counted down until it is open, no older than this call. */
+/** How much is left until it is open, no older than this call. */
 zkr_status zkr_latch_remaining(zkr_latch *latch, size_t *remaining, zkr_error **error);
 
 /**
@@ -4298,7 +4298,7 @@ zkr_status zkr_latch_remaining_async(zkr_latch *latch,
                                      zkr_number_callback callback,
                                      void *user_data);
 
-/** Closes it for count times more, at least 1, whatever is left. Who waits for it goes on waiting. */
+/** Sets how much is left to count, at least 1: it is closed. Who waits for it goes on waiting. */
 zkr_status zkr_latch_reset(zkr_latch *latch, size_t count, zkr_error **error);
 
 /** zkr_latch_reset in the background. ZKR_OK says that the callback will be called exactly once. */
@@ -4306,8 +4306,8 @@ zkr_status zkr_latch_reset_async(zkr_latch *latch, size_t count, zkr_done_callba
 
 /**
  * Waits until it is open, up to timeout_ms: 0 is one look, any negative is for ever. Returns at once if it is open.
- * ZKR_TIMEOUT if it is still closed then, ZKR_NO_NODE if somebody deletes it meanwhile. Who waits when it is opened
- * goes on, also if it is reset at once.
+ * ZKR_TIMEOUT if it is still closed then, ZKR_NO_NODE if somebody deletes it meanwhile. Who has seen it closed when it
+ * is opened goes on, also if it is reset at once.
  */
 zkr_status zkr_latch_wait(zkr_latch *latch,
                           int64_t timeout_ms,

@@ -3069,7 +3069,7 @@ class Latch {
     return remaining;
   }
 
-  /** How often it has to be counted down until it is open, no older than this call. */
+  /** How much is left until it is open, no older than this call. */
   std::size_t remaining() const {
     detail::Outcome outcome;
     std::size_t remaining = 0;
@@ -3077,7 +3077,7 @@ class Latch {
     return remaining;
   }
 
-  /** Closes it for count times more, at least 1, whatever is left. Who waits for it goes on waiting. */
+  /** Sets how much is left to count, at least 1: it is closed. Who waits for it goes on waiting. */
   void reset(std::size_t count) {
     detail::Outcome outcome;
     outcome.check(zkr_latch_reset(handle(), count, outcome.place()));
@@ -3085,7 +3085,7 @@ class Latch {
 
   /**
    * Waits until it is open, or throws Timeout; NoNode if somebody deletes it meanwhile. Returns at once if
-   * it is open. Who waits when it is opened goes on, also if it is reset at once.
+   * it is open. Who has seen it closed when it is opened goes on, also if it is reset at once.
    */
   void wait(Milliseconds timeout = forever) const {
     detail::Outcome outcome;

@@ -49,7 +49,7 @@ enum Verb {
         #[command(flatten)]
         latch: Which,
     },
-    /// Closes it for N times more, whatever is left
+    /// Sets how much is left to N: it is closed
     Reset {
         #[command(flatten)]
         latch: Which,
@@ -60,7 +60,7 @@ enum Verb {
 struct Which {
     /// Of the latch
     path: String,
-    /// How often it has to be counted down
+    /// How much is left of a latch that nobody has counted down or reset
     #[arg(long, value_name = "N", value_parser = args::count)]
     of: usize,
 }

@@ -20,13 +20,13 @@ export class Latch {
   readonly path: string
   /** Counts it down by n, at least 1, and resolves with how much is left; 0 is open. */
   countDown(n?: number, options?: SignalOptions): Promise<number>
-  /** How often it has to be counted down until it is open, no older than this call. */
+  /** How much is left until it is open, no older than this call. */
   remaining(options?: SignalOptions): Promise<number>
-  /** Closes it for count times more, at least 1, whatever is left. Who waits for it goes on waiting. */
+  /** Sets how much is left to count, at least 1: it is closed. Who waits for it goes on waiting. */
   reset(count: number, options?: SignalOptions): Promise<void>
   /**
-   * Waits until it is open, at once if it is, through outages and into the next session. Who waits when it is opened goes on,
-   * also if it is reset at once; `NO_NODE` if somebody deletes it meanwhile.
+   * Waits until it is open, at once if it is, through outages and into the next session. Who has seen it closed when it is
+   * opened goes on, also if it is reset at once; `NO_NODE` if somebody deletes it meanwhile.
    */
   wait(options?: WaitOptions): Promise<void>
 }

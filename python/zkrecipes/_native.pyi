@@ -1128,14 +1128,14 @@ class LatchBase:
         """
 
     def remaining(self) -> int:
-        """How often it has to be counted down until it is open, no older than this call."""
+        """How much is left until it is open, no older than this call."""
 
     def reset(self, count: int) -> None:
-        """Closes it for `count` times more, whatever is left. Who waits for it goes on waiting."""
+        """Sets how much is left to `count`: it is closed. Who waits for it goes on waiting."""
 
     def wait(self, timeout: float | None = None) -> None:
         """Waits until it is open, and not at all if it is; Timeout after `timeout` seconds, NoNode if somebody deletes
-        it meanwhile. Who waits when it is opened goes on, also if it is reset at once.
+        it meanwhile. Who has seen it closed when it is opened goes on, also if it is reset at once.
         """
 
     def cancel(self) -> None:

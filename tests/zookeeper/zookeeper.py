@@ -125,7 +125,8 @@ class Ports:
     @classmethod
     def choice(cls) -> range:
         ephemeral = Path("/proc/sys/net/ipv4/ip_local_port_range")
-        end = max(int(ephemeral.read_text().split()[0]) - cls.OF_EMBEDDED_SERVERS, 4_000)
+        first = int(ephemeral.read_text().split()[0]) if ephemeral.exists() else 32_768
+        end = max(first - cls.OF_EMBEDDED_SERVERS, 4_000)
         return range(max(1_024, end - 10_000), end)
 
     def _take(self, lock: int, port: int) -> bool:

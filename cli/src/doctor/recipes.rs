@@ -193,7 +193,7 @@ fn session(client: &Client, options: &ClientOptions, ticks: &Ticks, report: &mut
     let bears = drive::bears(granted, options.lease, options.server_tick);
     let known = format!(
         "a session lasts {granted:?} without a word from its client; a pause of less than {bears:?} never costs a lock, if the \
-         servers answer within {:?} (less than {:?} with the option lease=relaxed)",
+         servers answer within {:?}; with the option lease=relaxed that would be {:?}",
         granted / if bears > granted * 2 / 5 { 50 } else { 25 },
         drive::bears(granted, LeaseMode::Relaxed, options.server_tick)
     );

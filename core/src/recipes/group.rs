@@ -30,6 +30,7 @@ use crate::session::random;
 use crate::session::registration::{Registration, not_declared};
 use crate::session::server_session::ServerSession;
 use crate::session::skipped_nodes::Flaw;
+use crate::session::watching::Children;
 use crate::session::watching::tree::{Depth, Tree};
 use crate::session::wire::WireError;
 
@@ -167,13 +168,16 @@ impl Group {
     /// The members and what they say of themselves, no older than this call.
     pub async fn members(&self) -> Result<BTreeMap<String, Vec<u8>>> {
         let session = self.client.session()?;
-        let (path, layout) = (&*self.path, self.layout);
-        let mut call = session.call(None);
-        let answer = call.ask(Group::MEMBERS, |server| {
+        self.members_now(&mut session.call(None), Group::MEMBERS).await
+    }
+
+    async fn members_now(&self, call: &mut Call, verb: &'static str) -> Result<BTreeMap<String, Vec<u8>>> {
+        let (session, path, layout) = (call.session().clone(), &*self.path, self.layout);
+        let answer = call.ask(verb, |server| {
             let (server, session) = (server.clone(), &session);
             async move { server.as_of_now(path, || members(session, &server, path, layout)).await }
         });
-        answer.await.map_err(|failure| failure.about(Group::MEMBERS, path))
+        answer.await.map_err(|failure| failure.about(verb, path))
     }
 
     /// Waits until there are at least `n` members, whoever they are, and answers them as they are then; Timeout after `limit`, which
@@ -185,13 +189,7 @@ impl Group {
         let session = self.client.session()?;
         let mut call = session.wait(limit).timeout_says(TOO_FEW);
         let mut there = None;
-        let outcome = match call.is_single_attempt() {
-            true => self.members().await.and_then(|members| {
-                there = Some(members.len());
-                if members.len() >= n { Ok(members) } else { Err(Error::timeout(TOO_FEW)) }
-            }),
-            false => self.until_there_are(n, &mut call, &mut there).await,
-        };
+        let outcome = self.until_there_are(n, &mut call, &mut there).await;
         outcome.map_err(|error| match there {
             Some(there) if error.kind() == ErrorKind::Timeout => {
                 error.because(format!("{there} of {n} are there")).with_path(&*self.path)
@@ -206,15 +204,29 @@ impl Group {
         call: &mut Call,
         there: &mut Option<usize>,
     ) -> Result<BTreeMap<String, Vec<u8>>> {
-        let mut group = self.followed(call.session(), Group::WAIT_FOR);
+        let (session, is_one_look) = (call.session().clone(), call.is_single_attempt());
+        let mut group = self.followed(&session, Group::WAIT_FOR);
+        // Where their names say all, members count that may not be read.
+        let mut list = session.watch_children(Group::WAIT_FOR, &self.path).current();
         loop {
-            call.wait_for(group.look()).await??;
-            group.due.clear();
-            let members = group.members();
+            let members = if is_one_look {
+                self.members_now(call, Group::WAIT_FOR).await?
+            } else if self.layout.names_say_all() {
+                let Children(found) = call.wait_for(list.next()).await??;
+                let names = found.map(|(names, _)| names).unwrap_or_default();
+                names.iter().filter_map(|name| self.layout.member_of(name, &[])).collect()
+            } else {
+                call.wait_for(group.look()).await??;
+                group.due.clear();
+                group.members()
+            };
             if members.len() >= n {
                 return Ok(members);
             }
             *there = Some(members.len());
+            if is_one_look {
+                return Err(Error::timeout(TOO_FEW));
+            }
         }
     }
 

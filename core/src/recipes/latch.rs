@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! /latches/imports                     how many are left, and how often it was opened: "latch 2 0"; persistent
-//!     _c_GUID-change                   a mark of each client that counts down, as of a counter
+//!     _c_GUID-change, _c_GUID-lock-…    marks and turns of those who count down, as of a counter
 //! ```
 //!
 //! 1. Counting down, and resetting, are changes of a [counter](super::counter): one transaction, made once, also when its
@@ -74,7 +74,7 @@ impl Latch {
         self.change("n", n, Change::CountDown).await
     }
 
-    /// Closes it for `count` times more, at least 1, whatever is left. Who waits for it goes on waiting.
+    /// Sets how much is left to `count`, at least 1: it is closed. Who waits for it goes on waiting.
     ///
     /// # Cancel safety
     /// Dropping the future withdraws it unless it is on its way already.
@@ -82,7 +82,7 @@ impl Latch {
         self.change("count", count, Change::Reset).await.map(drop)
     }
 
-    /// How often it has to be counted down until it is open, no older than this call.
+    /// How much is left until it is open, no older than this call.
     pub async fn remaining(&self) -> Result<usize> {
         let session = self.client.session()?;
         let seen = self.read(&mut session.call(None)).await.map_err(|error| error.with_path(self.path()))?;

@@ -107,7 +107,7 @@ pub extern "C" fn zkr_latch_count_down_async(
     })
 }
 
-/// How often it has to be counted down until it is open, no older than this call.
+/// How much is left until it is open, no older than this call.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_latch_remaining(
     latch: *mut zkr_latch,
@@ -140,7 +140,7 @@ pub extern "C" fn zkr_latch_remaining_async(
     })
 }
 
-/// Closes it for count times more, at least 1, whatever is left. Who waits for it goes on waiting.
+/// Sets how much is left to count, at least 1: it is closed. Who waits for it goes on waiting.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_latch_reset(
     latch: *mut zkr_latch,
@@ -176,8 +176,8 @@ pub extern "C" fn zkr_latch_reset_async(
 }
 
 /// Waits until it is open, up to timeout_ms: 0 is one look, any negative is for ever. Returns at once if it is open.
-/// ZKR_TIMEOUT if it is still closed then, ZKR_NO_NODE if somebody deletes it meanwhile. Who waits when it is opened
-/// goes on, also if it is reset at once.
+/// ZKR_TIMEOUT if it is still closed then, ZKR_NO_NODE if somebody deletes it meanwhile. Who has seen it closed when it
+/// is opened goes on, also if it is reset at once.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_latch_wait(
     latch: *mut zkr_latch,

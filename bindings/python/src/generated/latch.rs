@@ -30,13 +30,13 @@ impl LatchBase {
         Self::origin(slf).run(slf.py(), || async move { core.count_down(n).await })
     }
 
-    /// How often it has to be counted down until it is open, no older than this call.
+    /// How much is left until it is open, no older than this call.
     fn remaining(slf: &Bound<'_, Self>) -> Answered {
         let core = zkrecipes::Latch::clone(&slf.get().core);
         Self::origin(slf).run(slf.py(), || async move { core.remaining().await })
     }
 
-    /// Closes it for `count` times more, whatever is left. Who waits for it goes on waiting.
+    /// Sets how much is left to `count`: it is closed. Who waits for it goes on waiting.
     fn reset(slf: &Bound<'_, Self>, count: Arg) -> Answered {
         let count = convert::permits("count", count)?;
         let core = zkrecipes::Latch::clone(&slf.get().core);
@@ -44,7 +44,7 @@ impl LatchBase {
     }
 
     /// Waits until it is open, and not at all if it is; Timeout after `timeout` seconds, NoNode if somebody deletes
-    /// it meanwhile. Who waits when it is opened goes on, also if it is reset at once.
+    /// it meanwhile. Who has seen it closed when it is opened goes on, also if it is reset at once.
     #[pyo3(signature = (timeout=None))]
     fn wait(slf: &Bound<'_, Self>, timeout: Option<Arg>) -> Answered {
         let timeout = convert::limit("timeout", timeout)?;

@@ -13,6 +13,9 @@
 //! | is not there, or cannot be read | else | nobody can know |
 //! | | is not there, or was created anew | nobody can know |
 //!
+//! A latch is made by its first change, in the same transaction: others may say another number. There "that version" is: it is not
+//! there. A counter is made before, as 0.
+//!
 //! The mark also tells that the counter is the one that was read: a transaction that finds it below the counter cannot meet
 //! a node that was deleted and made anew. The first with a mark makes it, and has only the version to go by. Who deletes a
 //! counter between that read and that write, and has it counted up to the same version, loses what was counted since.
@@ -91,14 +94,6 @@ pub(super) fn apply_changes(
     });
     let outcomes = outcomes.collect();
     (value, outcomes)
-}
-
-/// What the node is created with, before the changes are made: others see it. So it is what these begin with in any case.
-fn first_value(node: &CounterNode, changes: &[Change]) -> i64 {
-    match changes.first() {
-        Some(Change::Reset(count)) => LatchValue::first(*count).packed(),
-        _ => node.encoding.first(),
-    }
 }
 
 /// How often in a row the value is taken from memory. Then we read it: others who wait to write do the same, and get a
@@ -209,7 +204,7 @@ impl CounterWriter {
                 sweep::begin(&node.swept, session);
             }
             let (value, outcomes) = apply_changes(seen.value, changes, &node.encoding.range());
-            if value == seen.value && (seen.at.is_some() || !node.encoding.has_to_stand()) {
+            if value == seen.value && !(seen.is_empty && node.encoding.has_to_stand()) {
                 if seen.is_current {
                     return Ok(outcomes);
                 }
@@ -217,9 +212,13 @@ impl CounterWriter {
                 continue;
             }
             let at = match seen.at {
-                Some(at) => at,
-                None => match node.create(first_value(node, changes), session, &mut call).await? {
-                    Ok(at) => at,
+                Some(at) => Some(at),
+                None if node.encoding.has_to_stand() => {
+                    node.look_at_parent(session, &mut call).await?;
+                    None
+                }
+                None => match node.create(session, &mut call).await? {
+                    Ok(at) => Some(at),
                     Err(is_met) => {
                         if is_met {
                             self.fairness.note_others();
@@ -229,7 +228,10 @@ impl CounterWriter {
                 },
             };
             let mark = self.mark.get_or_insert_with(|| Mark::new(&node.path, session));
-            let mut parts = node.set_if_unchanged(value, at, seen.mzxid);
+            let mut parts = match at {
+                Some(at) => node.set_if_unchanged(value, at, seen.mzxid),
+                None => vec![node.creation(value)],
+            };
             let marked = parts.len();
             parts.push(mark.write());
             let server_session = call.server_session(VERB).await?;
@@ -245,8 +247,11 @@ impl CounterWriter {
             }
             match answer? {
                 Ok(_) => {
-                    self.note_change(Some((value, at)));
+                    self.note_change(at.map(|at| (value, at)));
                     return Ok(outcomes);
+                }
+                Err(WireError::Part { index: 0, error }) if at.is_none() && *error == WireError::NoNode => {
+                    node.make_parent(session, &mut call).await?;
                 }
                 Err(WireError::Part { index: 0, error }) if has_changed(&error) => {
                     self.known = None;
@@ -303,7 +308,14 @@ impl CounterWriter {
             && (self.fairness.is_our_turn() || self.is_alone && self.remembered < MOST_REMEMBERED)
         {
             self.remembered += 1;
-            return Ok(Reading { value, at: Some(at), children: 0, mzxid: 0, is_current: false });
+            return Ok(Reading {
+                value,
+                at: Some(at),
+                is_empty: false,
+                children: 0,
+                mzxid: 0,
+                is_current: false,
+            });
         }
         let seen = node.read(call, must_be_current).await?;
         self.fairness.note_neighbours(seen.children);
@@ -315,7 +327,8 @@ impl CounterWriter {
 
 /// A write whose answer got lost.
 struct UnknownOutcome {
-    at: NodeVersion,
+    /// `None` if it creates the node.
+    at: Option<NodeVersion>,
     outcomes: Vec<ChangeOutcome>,
     /// When it was first sent.
     since: Moment,
@@ -371,6 +384,10 @@ impl UnknownOutcome {
             }
             let (data, stat) = match counter {
                 Ok(counter) => counter,
+                // Of such writes one at most finds nothing there.
+                Err(WireError::NoNode) if self.at.is_none() => {
+                    return Ok(Resolution::NotYet(node.missing(true)));
+                }
                 Err(WireError::NoNode) => {
                     return Err(beyond(&format!("the {} was deleted", node.encoding.noun())));
                 }
@@ -379,17 +396,17 @@ impl UnknownOutcome {
             let at = NodeVersion { czxid: stat.czxid, version: stat.version };
             let seen = node.parse(&data, &stat, true)?;
             let waited = call.now().since(self.since);
-            return match made {
-                _ if at.czxid != self.at.czxid => {
+            return match (made, self.at) {
+                (_, Some(then)) if at.czxid != then.czxid => {
                     Err(beyond(&format!("the {} was deleted and created anew", node.encoding.noun())))
                 }
-                _ if at.version == self.at.version => Ok(Resolution::NotYet(seen)),
-                Some(_) => Ok(Resolution::Never(seen)),
+                (_, Some(then)) if at.version == then.version => Ok(Resolution::NotYet(seen)),
+                (Some(_), _) => Ok(Resolution::Never(seen)),
                 // A client that closes has deleted it itself.
-                None if mark.made == 0 && mark.is_safe(waited) && session.is_temporary(&mark.node) => {
+                (None, _) if mark.made == 0 && mark.is_safe(waited) && session.is_temporary(&mark.node) => {
                     Ok(Resolution::Never(seen))
                 }
-                None => Err(beyond("the node that would tell was deleted")),
+                (None, _) => Err(beyond("the node that would tell was deleted")),
             };
         }
     }

@@ -3,10 +3,10 @@
 
 use std::fmt;
 
-/// Neither are more counted, nor is it known how often more it was opened: then that begins at 0 again.
+/// The most that can be left. It is opened so often before that begins at 0 again.
 pub(in crate::recipes) const MOST: u32 = i32::MAX as u32;
 
-/// With it, the data is as long as that of no counter.
+/// With it, no counter takes the data for its own.
 const WORD: &str = "latch ";
 
 /// What the node says.

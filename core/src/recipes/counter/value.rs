@@ -7,7 +7,8 @@
 //! | kazoo `Counter` | decimal digits | 64 bits with us |
 //! | our latch | `latch 2 0`: how many are left, how often it was opened | two numbers of 31 bits |
 //!
-//! No data is 0, and for a latch what the handle was made with: that is how kazoo creates a counter, and how Curator reads an empty one. Data that is no number of the layout
+//! No data is 0: that is how kazoo creates a counter, and how Curator reads an empty one. For a latch it is what the handle was
+//! made with. Data that is no number of the layout
 //! is a Mismatch. A change that would leave the range changes nothing.
 //!
 //! A write is guarded by the version of the node. After 2147483647 versions go on at -2147483648, and so come to -1, which a
@@ -134,6 +135,8 @@ pub(in crate::recipes) struct Reading {
     /// `None` while it does not exist.
     pub(in crate::recipes) at: Option<NodeVersion>,
     pub(super) children: i32,
+    /// Whether it says no value of its own.
+    pub(super) is_empty: bool,
     /// The change that made it so; 0 where nobody asks.
     pub(super) mzxid: i64,
     /// Whether it was read after it was asked for; otherwise only a write can tell.
@@ -153,11 +156,18 @@ impl CounterNode {
         CounterNode { path: path.to_owned(), encoding, swept: Swept::new(path) }
     }
 
+    /// While there is none.
+    pub(super) fn missing(&self, is_current: bool) -> Reading {
+        let value = self.encoding.first();
+        Reading { value, at: None, is_empty: true, children: 0, mzxid: 0, is_current }
+    }
+
     /// What a server answered.
     pub(super) fn parse(&self, data: &[u8], stat: &Stat, is_current: bool) -> Result<Reading> {
         Ok(Reading {
             value: self.encoding.decode(data)?,
             at: Some(NodeVersion { czxid: stat.czxid, version: stat.version }),
+            is_empty: data.is_empty(),
             children: stat.num_children,
             mzxid: stat.mzxid,
             is_current,
@@ -186,13 +196,7 @@ impl CounterNode {
             match read {
                 Ok((data, stat)) if is_one_connection => return self.parse(&data, &stat, is_current),
                 Err(WireError::NoNode) if is_one_connection => {
-                    return Ok(Reading {
-                        value: self.encoding.first(),
-                        at: None,
-                        children: 0,
-                        mzxid: 0,
-                        is_current,
-                    });
+                    return Ok(self.missing(is_current));
                 }
                 Err(error) if !error.is_unanswered() && error != WireError::NoNode => {
                     return Err(refusal(error, VERB, &self.path));
@@ -202,32 +206,46 @@ impl CounterNode {
         }
     }
 
-    /// Creates the counter, and what is missing above it, with that value; an error to look again, which says whether somebody else has.
+    /// Creates the counter, and what is missing above it, as 0; an error to look again, which says whether somebody else has.
     pub(super) async fn create(
         &self,
-        first: i64,
         session: &Arc<Session>,
         call: &mut Call,
     ) -> Result<Result<NodeVersion, bool>> {
         let server_session = call.server_session(VERB).await?;
-        let first = self.encoding.encode(first);
-        open_parents::look(session, &server_session, call, VERB, path::parent(&self.path)).await?;
-        let created = match call
-            .receive(VERB, server_session.create(&self.path, &first, CreateMode::Persistent))
-            .await?
-        {
-            Err(WireError::NoNode) => {
-                let parents = session.ensure(&server_session, path::parent(&self.path), session.parents());
-                call.receive(VERB, parents).await?
-            }
-            Ok(created) => return Ok(Ok(NodeVersion { czxid: created.czxid, version: 0 })),
-            Err(WireError::NodeExists) => return Ok(Err(true)),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = created {
-            call.retry_or_refuse(error, VERB, &self.path).await?;
-        }
+        let zero = self.encoding.encode(0);
+        self.look_at_parent(session, call).await?;
+        let failed =
+            match call.receive(VERB, server_session.create(&self.path, &zero, CreateMode::Persistent)).await?
+            {
+                Err(WireError::NoNode) => return self.make_parent(session, call).await.map(|()| Err(false)),
+                Ok(created) => return Ok(Ok(NodeVersion { czxid: created.czxid, version: 0 })),
+                Err(WireError::NodeExists) => return Ok(Err(true)),
+                Err(error) => error,
+            };
+        call.retry_or_refuse(failed, VERB, &self.path).await?;
         Ok(Err(false))
+    }
+
+    /// What creates it with that value.
+    pub(super) fn creation(&self, value: i64) -> Write {
+        let data = self.encoding.encode(value);
+        Write::Create { path: self.path.clone(), data, mode: CreateMode::Persistent, acl: None }
+    }
+
+    /// Whether others may delete what is made there.
+    pub(super) async fn look_at_parent(&self, session: &Arc<Session>, call: &mut Call) -> Result<()> {
+        let server_session = call.server_session(VERB).await?;
+        open_parents::look(session, &server_session, call, VERB, path::parent(&self.path)).await
+    }
+
+    pub(super) async fn make_parent(&self, session: &Arc<Session>, call: &mut Call) -> Result<()> {
+        let server_session = call.server_session(VERB).await?;
+        let parents = session.ensure(&server_session, path::parent(&self.path), session.parents());
+        match call.receive(VERB, parents).await? {
+            Ok(_) => Ok(()),
+            Err(error) => call.retry_or_refuse(error, VERB, &self.path).await,
+        }
     }
 
     /// What sets the counter, if it is still at `at`, where the change `mzxid` has led. The first part is refused otherwise.

@@ -326,7 +326,7 @@ async fn begin_anew(items: &str, call: &mut Call) -> Result<bool> {
 }
 
 /// Whether its children soon get numbers that tell nothing of the order. What a server tells as `cversion` is how many were made
-/// and how many went, modulo 2^32. Not every kind of server counts so: the number of the newest item decides, where one is known.
+/// and how many went, modulo 2^32. Not every kind of server counts so: the number of the newest item outweighs it, where one is known.
 fn is_nearly_used_up(parent: &Stat, newest: Option<i32>) -> bool {
     let next = (parent.cversion as u32).wrapping_add(parent.num_children as u32) / 2;
     let is_near = |number: u32| number > i32::MAX as u32 - NUMBERS_LEFT_OVER;
