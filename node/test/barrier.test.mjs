@@ -112,7 +112,7 @@ promise('an enter that is answered just as it is withdrawn is withdrawn', async 
   const entering = rejection(mine.enter({ signal: controller.signal }))
   const other = yours.enter()
   // Both are in during this pause, and neither can be told.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000)
   controller.abort()
   await entering
   assert.equal(mine.hasEntered, false)

@@ -145,7 +145,7 @@ AT_ONCE = {
     "Config": "watch",
     "DoubleBarrier": "cancel on_wait withdraw",
     "Election": "campaign cancel guarded hold leading observe on_lost on_revoke on_wait",
-    "Group": "watch",
+    "Group": "cancel watch",
     "Names": "watch",
     "Nodes": "transaction watch",
     "Transaction": "check create delete set",

@@ -151,8 +151,8 @@ def test_what_is_declared_when_it_is_interrupted_is_undone(server: EmbeddedServe
         before = signal.signal(signal.SIGALRM, ring)
         try:
             server.pause()
-            signal.setitimer(signal.ITIMER_REAL, 0.1)
             with pytest.raises(AlarmError):
+                signal.setitimer(signal.ITIMER_REAL, 1.0)
                 declare("ann", "1")
         finally:
             signal.signal(signal.SIGALRM, before)

@@ -119,8 +119,8 @@ def test_a_handler_that_raises_something_else_ends_the_wait_with_that(client: zk
     with client.lock("/lock"):
         before = signal.signal(signal.SIGALRM, ring)
         try:
-            signal.setitimer(signal.ITIMER_REAL, 0.2)
             with pytest.raises(AlarmError):
+                signal.setitimer(signal.ITIMER_REAL, 1.0)
                 waiter.acquire()
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)

@@ -100,7 +100,7 @@ def test_asyncio_need_not_wait_either(server: EmbeddedServer) -> None:
             assert held
             server.pause()
             try:
-                await asyncio.wait_for(held.release(wait=False), 1)
+                await asyncio.wait_for(held.release(wait=False), 5)
                 assert not lock.is_held
             finally:
                 server.resume()

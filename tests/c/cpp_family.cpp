@@ -227,7 +227,7 @@ void release_in_background_asks_no_server() {
   both.release_in_background();
   semaphore.release_in_background();
   held.release_in_background();
-  CHECK(std::chrono::steady_clock::now() - begun < 1s);
+  CHECK(std::chrono::steady_clock::now() - begun < 5s);
   CHECK(!lock.is_held() && !lock.owns_lock() && !both.is_held() && !both.owns_lock());
   CHECK(!semaphore.is_held() && !permit.is_held() && !held.is_held());
   THROWS(held.release_in_background(), zkr::ErrorKind::NotHeld);

@@ -4,7 +4,6 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -56,26 +55,13 @@ pub enum World {
 pub type Told<T> = Result<T, String>;
 
 impl World {
-    /// On a port below the ephemeral range: there, while the server is stopped, somebody's outgoing connection could
-    /// take its port, even the client's that redials it.
     pub fn embedded() -> Told<World> {
-        static NEXT: AtomicU16 = AtomicU16::new(0);
-        let first = std::process::id() as u16;
-        let mut problem = String::new();
-        for _ in 0..100 {
-            let step = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_mul(7).wrapping_add(first);
-            let started = Server::builder()
-                .port(16_000 + step % 16_000)
-                .tick(Duration::from_millis(100))
-                .min_session_timeout(Duration::from_millis(200))
-                .max_session_timeout(Duration::from_secs(120))
-                .start();
-            match started {
-                Ok(server) => return Ok(World::Embedded(server)),
-                Err(error) => problem = error.to_string(),
-            }
-        }
-        Err(problem)
+        let started = Server::builder()
+            .tick(Duration::from_millis(100))
+            .min_session_timeout(Duration::from_millis(200))
+            .max_session_timeout(Duration::from_secs(120))
+            .start();
+        started.map(World::Embedded).map_err(|error| error.to_string())
     }
 
     /// The embedded server, or the proxies in front of the real ones.
