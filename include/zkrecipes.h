@@ -754,7 +754,10 @@ typedef struct zkr_counter_options {
   uint32_t reserved;
 } zkr_counter_options;
 
-/** The end of a verb that answers a number; 0 on failure. The error is NULL on success and only lent for the callback. */
+/**
+ * The end of a verb that answers a number, or every change of one that is watched; 0 on failure. A status other than ZKR_OK is the
+ * end: the error says why. It is only lent for the callback, and NULL on success.
+ */
 typedef void (*zkr_number_callback)(zkr_status status, int64_t number, const zkr_error *error, void *user_data);
 
 /** How an election behaves. Start from ZKR_ELECTION_OPTIONS_INIT, which has the defaults. */
@@ -865,6 +868,24 @@ typedef void (*zkr_buffer_callback)(zkr_status status,
 
 /** The end of claiming. On ZKR_OK the item belongs to the callback, otherwise it is NULL; the error is only lent. */
 typedef void (*zkr_item_callback)(zkr_status status, zkr_item *item, const zkr_error *error, void *user_data);
+
+/** How many items a queue has. */
+typedef struct zkr_queue_counts {
+  /** Those that can be taken now. */
+  size_t ready;
+  /** Those that were given back and step aside, or that are not due yet. */
+  size_t delayed;
+  /** Those that somebody works on. */
+  size_t claimed;
+  /** The dead letters. */
+  size_t dead;
+} zkr_queue_counts;
+
+/** The end of a verb that counts the items of a queue. stats is NULL on failure; it and the error are only lent. */
+typedef void (*zkr_queue_counts_callback)(zkr_status status,
+                                          const zkr_queue_counts *stats,
+                                          const zkr_error *error,
+                                          void *user_data);
 
 /**
  * The end of zkr_queue_items_async and the like. On ZKR_OK the list belongs to the callback, otherwise it is NULL; the
@@ -2214,6 +2235,19 @@ zkr_status zkr_counter_compare_and_set_async(zkr_counter *counter,
                                              zkr_answer_callback callback,
                                              void *user_data);
 
+/**
+ * Tells the value now, and whenever it has changed: always the latest, over reconnections and new sessions. The next
+ * value is asked for when the callback has returned, so a slow one misses values, but never the latest.
+ *
+ * subscription may be NULL to leave the callback in place for good; otherwise end it with zkr_subscription_free. If it
+ * ends by itself, that is told by a status: ZKR_CLOSED with the client, ZKR_DENIED and the like where it cannot go on.
+ */
+zkr_status zkr_counter_watch(zkr_counter *counter,
+                             zkr_number_callback callback,
+                             void *user_data,
+                             zkr_subscription **subscription,
+                             zkr_error **error);
+
 /* Leaderships ----------------------------------------------------------------------------------------- */
 
 /**
@@ -3238,6 +3272,17 @@ zkr_status zkr_queue_len_async(zkr_queue *queue,
                                void *user_data);
 
 /**
+ * How many items can be taken, step aside, or are claimed, and how many dead letters there are; counted by the lists
+ * of items and claims. Of dead letters none is dead.
+ */
+zkr_status zkr_queue_stats(zkr_queue *queue,
+                           zkr_queue_counts *stats,
+                           zkr_error **error);
+
+/** zkr_queue_stats in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_queue_stats_async(zkr_queue *queue, zkr_queue_counts_callback callback, void *user_data);
+
+/**
  * Reads all items in order, claimed ones included; what cannot be read is left out, and the log names it. On success
  * *items belongs to the caller: free it with zkr_payloads_free.
  */
@@ -3285,6 +3330,43 @@ zkr_status zkr_queue_replay(zkr_queue *queue,
 zkr_status zkr_queue_replay_async(zkr_queue *queue,
                                   zkr_number_callback callback,
                                   void *user_data);
+
+/**
+ * Puts one dead letter back into its queue, as a new item: the one with that id, of those that zkr_queue_dead_letters
+ * tells. replayed may be NULL; otherwise it is for how many, which is 1, or 0 if there is none or somebody else has
+ * it.
+ */
+zkr_status zkr_queue_replay_one(zkr_queue *queue,
+                                const char *id,
+                                size_t *replayed,
+                                zkr_error **error);
+
+/**
+ * zkr_queue_replay_one in the background; the number is 1, or 0 if there is none. ZKR_OK says that the callback will
+ * be called exactly once.
+ */
+zkr_status zkr_queue_replay_one_async(zkr_queue *queue,
+                                      const char *id,
+                                      zkr_number_callback callback,
+                                      void *user_data);
+
+/**
+ * Deletes the dead letters that have been there for older_than_ms, 0 for all: of the queue, or of its dead letters,
+ * which is the same. Nothing else of the queue goes. purged may be NULL; otherwise it is for how many.
+ */
+zkr_status zkr_queue_purge(zkr_queue *queue,
+                           int64_t older_than_ms,
+                           size_t *purged,
+                           zkr_error **error);
+
+/**
+ * zkr_queue_purge in the background; the number is that of the items. ZKR_OK says that the callback will be called
+ * exactly once.
+ */
+zkr_status zkr_queue_purge_async(zkr_queue *queue,
+                                 int64_t older_than_ms,
+                                 zkr_number_callback callback,
+                                 void *user_data);
 
 /** Wakes all calls that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
 zkr_status zkr_queue_cancel(zkr_queue *queue,
@@ -3503,6 +3585,19 @@ zkr_status zkr_priority_queue_len_async(zkr_priority_queue *priority_queue,
                                         void *user_data);
 
 /**
+ * How many items can be taken, step aside, or are claimed, and how many dead letters there are; counted by the lists
+ * of items and claims. Of dead letters none is dead.
+ */
+zkr_status zkr_priority_queue_stats(zkr_priority_queue *priority_queue,
+                                    zkr_queue_counts *stats,
+                                    zkr_error **error);
+
+/** zkr_priority_queue_stats in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_priority_queue_stats_async(zkr_priority_queue *priority_queue,
+                                          zkr_queue_counts_callback callback,
+                                          void *user_data);
+
+/**
  * Reads all items in order, claimed ones included; what cannot be read is left out, and the log names it. On success
  * *items belongs to the caller: free it with zkr_payloads_free.
  */
@@ -3552,6 +3647,43 @@ zkr_status zkr_priority_queue_replay(zkr_priority_queue *priority_queue,
 zkr_status zkr_priority_queue_replay_async(zkr_priority_queue *priority_queue,
                                            zkr_number_callback callback,
                                            void *user_data);
+
+/**
+ * Puts one dead letter back into its queue, as a new item: the one with that id, of those that zkr_queue_dead_letters
+ * tells. replayed may be NULL; otherwise it is for how many, which is 1, or 0 if there is none or somebody else has
+ * it.
+ */
+zkr_status zkr_priority_queue_replay_one(zkr_priority_queue *priority_queue,
+                                         const char *id,
+                                         size_t *replayed,
+                                         zkr_error **error);
+
+/**
+ * zkr_priority_queue_replay_one in the background; the number is 1, or 0 if there is none. ZKR_OK says that the
+ * callback will be called exactly once.
+ */
+zkr_status zkr_priority_queue_replay_one_async(zkr_priority_queue *priority_queue,
+                                               const char *id,
+                                               zkr_number_callback callback,
+                                               void *user_data);
+
+/**
+ * Deletes the dead letters that have been there for older_than_ms, 0 for all: of the queue, or of its dead letters,
+ * which is the same. Nothing else of the queue goes. purged may be NULL; otherwise it is for how many.
+ */
+zkr_status zkr_priority_queue_purge(zkr_priority_queue *priority_queue,
+                                    int64_t older_than_ms,
+                                    size_t *purged,
+                                    zkr_error **error);
+
+/**
+ * zkr_priority_queue_purge in the background; the number is that of the items. ZKR_OK says that the callback will be
+ * called exactly once.
+ */
+zkr_status zkr_priority_queue_purge_async(zkr_priority_queue *priority_queue,
+                                          int64_t older_than_ms,
+                                          zkr_number_callback callback,
+                                          void *user_data);
 
 /** Wakes all calls that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
 zkr_status zkr_priority_queue_cancel(zkr_priority_queue *priority_queue,
@@ -3727,6 +3859,19 @@ zkr_status zkr_delay_queue_len_async(zkr_delay_queue *delay_queue,
                                      void *user_data);
 
 /**
+ * How many items can be taken, step aside, or are claimed, and how many dead letters there are; counted by the lists
+ * of items and claims. Of dead letters none is dead.
+ */
+zkr_status zkr_delay_queue_stats(zkr_delay_queue *delay_queue,
+                                 zkr_queue_counts *stats,
+                                 zkr_error **error);
+
+/** zkr_delay_queue_stats in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_delay_queue_stats_async(zkr_delay_queue *delay_queue,
+                                       zkr_queue_counts_callback callback,
+                                       void *user_data);
+
+/**
  * Reads all items in order, claimed ones included; what cannot be read is left out, and the log names it. On success
  * *items belongs to the caller: free it with zkr_payloads_free.
  */
@@ -3776,6 +3921,43 @@ zkr_status zkr_delay_queue_replay(zkr_delay_queue *delay_queue,
 zkr_status zkr_delay_queue_replay_async(zkr_delay_queue *delay_queue,
                                         zkr_number_callback callback,
                                         void *user_data);
+
+/**
+ * Puts one dead letter back into its queue, as a new item: the one with that id, of those that zkr_queue_dead_letters
+ * tells. replayed may be NULL; otherwise it is for how many, which is 1, or 0 if there is none or somebody else has
+ * it.
+ */
+zkr_status zkr_delay_queue_replay_one(zkr_delay_queue *delay_queue,
+                                      const char *id,
+                                      size_t *replayed,
+                                      zkr_error **error);
+
+/**
+ * zkr_delay_queue_replay_one in the background; the number is 1, or 0 if there is none. ZKR_OK says that the callback
+ * will be called exactly once.
+ */
+zkr_status zkr_delay_queue_replay_one_async(zkr_delay_queue *delay_queue,
+                                            const char *id,
+                                            zkr_number_callback callback,
+                                            void *user_data);
+
+/**
+ * Deletes the dead letters that have been there for older_than_ms, 0 for all: of the queue, or of its dead letters,
+ * which is the same. Nothing else of the queue goes. purged may be NULL; otherwise it is for how many.
+ */
+zkr_status zkr_delay_queue_purge(zkr_delay_queue *delay_queue,
+                                 int64_t older_than_ms,
+                                 size_t *purged,
+                                 zkr_error **error);
+
+/**
+ * zkr_delay_queue_purge in the background; the number is that of the items. ZKR_OK says that the callback will be
+ * called exactly once.
+ */
+zkr_status zkr_delay_queue_purge_async(zkr_delay_queue *delay_queue,
+                                       int64_t older_than_ms,
+                                       zkr_number_callback callback,
+                                       void *user_data);
 
 /** Wakes all calls that wait through this handle, which end with ZKR_CANCELLED; never later ones. Never blocks. */
 zkr_status zkr_delay_queue_cancel(zkr_delay_queue *delay_queue,

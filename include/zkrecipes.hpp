@@ -530,6 +530,7 @@ template <typename Said>
 
 using Milliseconds = std::chrono::milliseconds;
 using Stat = zkr_stat;
+using QueueStats = zkr_queue_counts;
 
 /** A timeout that never runs out. A negative one does not wait, as everywhere in C++: it is time that has
  * passed. */
@@ -848,6 +849,10 @@ struct Calls {
     follow<std::optional<Versioned>>(status, error, following, [&] {
       return value ? std::optional<Versioned>({copied(value), version}) : std::nullopt;
     });
+  }
+
+  static void number(zkr_status status, std::int64_t value, const zkr_error *error, void *following) {
+    follow<std::int64_t>(status, error, following, [&] { return value; });
   }
 
   static void entries(zkr_status status, zkr_entries *list, const zkr_error *error, void *following) {
@@ -2407,6 +2412,17 @@ class Queue {
     return items;
   }
 
+  /**
+   * How many items can be taken, step aside, or are claimed, and how many dead letters there are; counted
+   * by the lists of items and claims.
+   */
+  QueueStats stats() const {
+    detail::Outcome outcome;
+    QueueStats stats;
+    outcome.check(zkr_queue_stats(handle(), &stats, outcome.place()));
+    return stats;
+  }
+
   /** All items in order, claimed ones included. What cannot be read is left out, and the log names it. */
   std::vector<std::string> items() const {
     detail::Outcome outcome;
@@ -2443,6 +2459,28 @@ class Queue {
     std::size_t replayed = 0;
     outcome.check(zkr_queue_replay(handle(), &replayed, outcome.place()));
     return replayed;
+  }
+
+  /**
+   * Puts one dead letter back into its queue, as a new item: the one with that id. Returns how many, which
+   * is 1, or 0 if there is none or somebody else has it.
+   */
+  std::size_t replay_one(const std::string &id) {
+    detail::Outcome outcome;
+    std::size_t replayed = 0;
+    outcome.check(zkr_queue_replay_one(handle(), detail::c_text("id", id), &replayed, outcome.place()));
+    return replayed;
+  }
+
+  /**
+   * Deletes the dead letters that have been there for that long, zero for all, and returns how many:
+   * `queue.dead().purge(age)`. Nothing else of the queue goes.
+   */
+  std::size_t purge(Milliseconds older_than) {
+    detail::Outcome outcome;
+    std::size_t purged = 0;
+    outcome.check(zkr_queue_purge(handle(), older_than.count(), &purged, outcome.place()));
+    return purged;
   }
 
   /** Ends all calls that wait through this object with Cancelled; never later ones. */
@@ -2808,6 +2846,20 @@ class Counter {
     return was_set;
   }
 
+  /**
+   * Tells the value now, and whenever it has changed: always the latest, over reconnections and new
+   * sessions. ended is told why it ended if that was by itself: Closed with the client, Denied and the
+   * like where it cannot go on.
+   */
+  Subscription watch(std::function<void(const std::int64_t &)> changed,
+                     std::function<void(const Error &)> ended = nullptr) const {
+    return detail::Calls::subscribe(detail::Following<std::int64_t>{std::move(changed), std::move(ended)},
+                                    [&](void *data, zkr_subscription **out, zkr_error **error) {
+                                      return zkr_counter_watch(handle(), &detail::Calls::number, data, out,
+                                                               error);
+                                    });
+  }
+
   zkr_counter *handle() const noexcept { return handle_.get(); }
 
  private:
@@ -2892,6 +2944,17 @@ class DelayQueue {
     return items;
   }
 
+  /**
+   * How many items can be taken, step aside, or are claimed, and how many dead letters there are; counted
+   * by the lists of items and claims.
+   */
+  QueueStats stats() const {
+    detail::Outcome outcome;
+    QueueStats stats;
+    outcome.check(zkr_delay_queue_stats(handle(), &stats, outcome.place()));
+    return stats;
+  }
+
   /** All items in order, claimed ones included. What cannot be read is left out, and the log names it. */
   std::vector<std::string> items() const {
     detail::Outcome outcome;
@@ -2928,6 +2991,28 @@ class DelayQueue {
     std::size_t replayed = 0;
     outcome.check(zkr_delay_queue_replay(handle(), &replayed, outcome.place()));
     return replayed;
+  }
+
+  /**
+   * Puts one dead letter back into its queue, as a new item: the one with that id. Returns how many, which
+   * is 1, or 0 if there is none or somebody else has it.
+   */
+  std::size_t replay_one(const std::string &id) {
+    detail::Outcome outcome;
+    std::size_t replayed = 0;
+    outcome.check(zkr_delay_queue_replay_one(handle(), detail::c_text("id", id), &replayed, outcome.place()));
+    return replayed;
+  }
+
+  /**
+   * Deletes the dead letters that have been there for that long, zero for all, and returns how many:
+   * `queue.dead().purge(age)`. Nothing else of the queue goes.
+   */
+  std::size_t purge(Milliseconds older_than) {
+    detail::Outcome outcome;
+    std::size_t purged = 0;
+    outcome.check(zkr_delay_queue_purge(handle(), older_than.count(), &purged, outcome.place()));
+    return purged;
   }
 
   /** Ends all calls that wait through this object with Cancelled; never later ones. */
@@ -3243,6 +3328,17 @@ class PriorityQueue {
     return items;
   }
 
+  /**
+   * How many items can be taken, step aside, or are claimed, and how many dead letters there are; counted
+   * by the lists of items and claims.
+   */
+  QueueStats stats() const {
+    detail::Outcome outcome;
+    QueueStats stats;
+    outcome.check(zkr_priority_queue_stats(handle(), &stats, outcome.place()));
+    return stats;
+  }
+
   /** All items in order, claimed ones included. What cannot be read is left out, and the log names it. */
   std::vector<std::string> items() const {
     detail::Outcome outcome;
@@ -3279,6 +3375,29 @@ class PriorityQueue {
     std::size_t replayed = 0;
     outcome.check(zkr_priority_queue_replay(handle(), &replayed, outcome.place()));
     return replayed;
+  }
+
+  /**
+   * Puts one dead letter back into its queue, as a new item: the one with that id. Returns how many, which
+   * is 1, or 0 if there is none or somebody else has it.
+   */
+  std::size_t replay_one(const std::string &id) {
+    detail::Outcome outcome;
+    std::size_t replayed = 0;
+    outcome.check(
+        zkr_priority_queue_replay_one(handle(), detail::c_text("id", id), &replayed, outcome.place()));
+    return replayed;
+  }
+
+  /**
+   * Deletes the dead letters that have been there for that long, zero for all, and returns how many:
+   * `queue.dead().purge(age)`. Nothing else of the queue goes.
+   */
+  std::size_t purge(Milliseconds older_than) {
+    detail::Outcome outcome;
+    std::size_t purged = 0;
+    outcome.check(zkr_priority_queue_purge(handle(), older_than.count(), &purged, outcome.place()));
+    return purged;
   }
 
   /** Ends all calls that wait through this object with Cancelled; never later ones. */

@@ -395,6 +395,14 @@ inline Awaited<std::size_t> len(const DelayQueue &it) {
       });
 }
 
+inline Awaited<QueueStats> stats(const DelayQueue &it) {
+  return detail::launch<QueueStats, QueueStats>(
+      {}, [](QueueStats stats) -> QueueStats { return stats; },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_delay_queue_stats_async(it.handle(), callback, user);
+      });
+}
+
 inline Awaited<std::vector<std::string>> items(const DelayQueue &it) {
   return detail::launch<std::vector<std::string>, zkr_payloads *>(
       {}, [](zkr_payloads *items) -> std::vector<std::string> { return detail::payloads(items); },
@@ -416,6 +424,22 @@ inline Awaited<std::size_t> replay(const DelayQueue &it) {
       {}, [](std::int64_t replayed) -> std::size_t { return static_cast<std::size_t>(replayed); },
       [&](zkr_cancel_token *, auto callback, void *user) {
         return zkr_delay_queue_replay_async(it.handle(), callback, user);
+      });
+}
+
+inline Awaited<std::size_t> replay_one(const DelayQueue &it, const std::string &id) {
+  return detail::launch<std::size_t, std::int64_t>(
+      {}, [](std::int64_t replayed) -> std::size_t { return static_cast<std::size_t>(replayed); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_delay_queue_replay_one_async(it.handle(), detail::c_text("id", id), callback, user);
+      });
+}
+
+inline Awaited<std::size_t> purge(const DelayQueue &it, Milliseconds older_than) {
+  return detail::launch<std::size_t, std::int64_t>(
+      {}, [](std::int64_t purged) -> std::size_t { return static_cast<std::size_t>(purged); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_delay_queue_purge_async(it.handle(), older_than.count(), callback, user);
       });
 }
 
@@ -778,6 +802,14 @@ inline Awaited<std::size_t> len(const PriorityQueue &it) {
       });
 }
 
+inline Awaited<QueueStats> stats(const PriorityQueue &it) {
+  return detail::launch<QueueStats, QueueStats>(
+      {}, [](QueueStats stats) -> QueueStats { return stats; },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_priority_queue_stats_async(it.handle(), callback, user);
+      });
+}
+
 inline Awaited<std::vector<std::string>> items(const PriorityQueue &it) {
   return detail::launch<std::vector<std::string>, zkr_payloads *>(
       {}, [](zkr_payloads *items) -> std::vector<std::string> { return detail::payloads(items); },
@@ -799,6 +831,22 @@ inline Awaited<std::size_t> replay(const PriorityQueue &it) {
       {}, [](std::int64_t replayed) -> std::size_t { return static_cast<std::size_t>(replayed); },
       [&](zkr_cancel_token *, auto callback, void *user) {
         return zkr_priority_queue_replay_async(it.handle(), callback, user);
+      });
+}
+
+inline Awaited<std::size_t> replay_one(const PriorityQueue &it, const std::string &id) {
+  return detail::launch<std::size_t, std::int64_t>(
+      {}, [](std::int64_t replayed) -> std::size_t { return static_cast<std::size_t>(replayed); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_priority_queue_replay_one_async(it.handle(), detail::c_text("id", id), callback, user);
+      });
+}
+
+inline Awaited<std::size_t> purge(const PriorityQueue &it, Milliseconds older_than) {
+  return detail::launch<std::size_t, std::int64_t>(
+      {}, [](std::int64_t purged) -> std::size_t { return static_cast<std::size_t>(purged); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_priority_queue_purge_async(it.handle(), older_than.count(), callback, user);
       });
 }
 
@@ -883,6 +931,14 @@ inline Awaited<std::size_t> len(const Queue &it) {
       });
 }
 
+inline Awaited<QueueStats> stats(const Queue &it) {
+  return detail::launch<QueueStats, QueueStats>(
+      {}, [](QueueStats stats) -> QueueStats { return stats; },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_queue_stats_async(it.handle(), callback, user);
+      });
+}
+
 inline Awaited<std::vector<std::string>> items(const Queue &it) {
   return detail::launch<std::vector<std::string>, zkr_payloads *>(
       {}, [](zkr_payloads *items) -> std::vector<std::string> { return detail::payloads(items); },
@@ -904,6 +960,22 @@ inline Awaited<std::size_t> replay(const Queue &it) {
       {}, [](std::int64_t replayed) -> std::size_t { return static_cast<std::size_t>(replayed); },
       [&](zkr_cancel_token *, auto callback, void *user) {
         return zkr_queue_replay_async(it.handle(), callback, user);
+      });
+}
+
+inline Awaited<std::size_t> replay_one(const Queue &it, const std::string &id) {
+  return detail::launch<std::size_t, std::int64_t>(
+      {}, [](std::int64_t replayed) -> std::size_t { return static_cast<std::size_t>(replayed); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_queue_replay_one_async(it.handle(), detail::c_text("id", id), callback, user);
+      });
+}
+
+inline Awaited<std::size_t> purge(const Queue &it, Milliseconds older_than) {
+  return detail::launch<std::size_t, std::int64_t>(
+      {}, [](std::int64_t purged) -> std::size_t { return static_cast<std::size_t>(purged); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_queue_purge_async(it.handle(), older_than.count(), callback, user);
       });
 }
 

@@ -175,6 +175,9 @@ OUTPUTS = {
     "bool": Output("bool", "zkr_answer_callback", "bool {n} = false", "bool", rust="bool"),
     "whether": Output("bool", "zkr_stat_callback", "bool {n} = false"),
     "stat": Output("zkr_stat", "zkr_stat_callback", "Stat {n}", "Stat", rust="Stat"),
+    "queue_stats": Output(
+        "zkr_queue_counts", "zkr_queue_counts_callback", "QueueStats {n}", "QueueStats", rust="QueueStats"
+    ),
     "text": Output(
         "*mut zkr_buffer",
         "zkr_buffer_callback",
@@ -369,6 +372,7 @@ STREAMS = {
     "node": ("NodeState", "NodeState"),
     "leader": ("std::optional<Leader>", "Option<Leader>"),
     "leadership": ("Leadership", "Leadership"),
+    "number": ("std::int64_t", "i64"),
 }
 
 # What a stream hands over; anything else it lends.

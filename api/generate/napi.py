@@ -12,6 +12,7 @@ from node_kinds import (
     factory_of,
     is_property,
     is_wait,
+    lower_camel,
     own_verbs,
     property_of,
     told,
@@ -63,11 +64,13 @@ HOMES = {
     "Queue": "crate::queue",
     "Remote": "crate::remote",
     "Stat": "crate::nodes",
+    "Stats": "crate::queue",
     "buffer": "crate::remote",
     "buffers": "crate::remote",
     "contenders": "crate::handle",
     "count": "crate::remote",
     "drop_quietly": "crate::event_loop",
+    "finite": "crate::options",
     "leader": "crate::election",
     "long": "crate::remote",
     "named": "crate::names",
@@ -99,7 +102,7 @@ def method(of: Description, verb: Verb) -> str:
         call = f"Feed::new({core}.{verb.name}(), &{core}.inbox, {convert})"
         return METHOD.format(verb=verb.name, takes=takes, gives="Feed", body=call)
     kept = "".join(f"let {name} = {kind.keep.format(n=name)};\n" for name, kind in names if kind.keep)
-    lent = [kind.lend.format(n=name) for name, kind in names]
+    lent = [kind.lend.format(n=name, name=lower_camel(name)) for name, kind in names]
     if is_wait(verb):
         call = f"|it, limit| async move {{ it.{verb.name}({', '.join([*lent, 'limit'])}).await }}"
         body = f"{kept}{core}.wait(timeout, {call}, {convert})"

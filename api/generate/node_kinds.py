@@ -16,7 +16,7 @@ LIB = ROOT / "node/lib"
 @dataclass(frozen=True)
 class Argument:
     """Its type for users, and what checks it; its type in the addon, what is kept of it for the time of a call (itself
-    if empty), what it is lent as to a method that waits, and to one that does not."""
+    if empty), what it is lent as to a method that waits, and to one that does not. {name} is what users call it."""
 
     ts: str
     check: str
@@ -35,6 +35,7 @@ ARGUMENTS = {
     "bytes": Argument("Data", "check.bytes('{n}', {n})", "&[u8]", keep="{n}.to_vec()", lend="&{n}"),
     "i64": Argument("bigint | number", "check.long('{n}', {n})", "BigInt", lend="long(&{n})", hand="long(&{n})"),
     "count": Argument("number", "check.count('{n}', {n})", "u32", lend="{n} as usize", hand="{n} as usize"),
+    "delay": Argument("number", "check.duration('{n}', {n})", "f64", lend='finite("{name}", {n})?'),
     "version": Argument("number", "check.version({n})", "Option<i32>", named="VersionOptions"),
     "count?": Argument(
         "number", "check.count('{n}', {n})", "u32", lend="{n} as usize", hand="{n} as usize", default="1"
@@ -69,6 +70,7 @@ ANSWERS = {
     "Stat": Answer("Stat", "Stat::from", "statOf({it})"),
     "Option<Stat>": Answer("Stat | null", "stat", "statIfAny({it})"),
     "(Vec<u8>, Stat)": Answer("Content", "Content::from", "contentOf({it})"),
+    "QueueStats": Answer("QueueStats", "Stats::from"),
     "Vec<PartResult>": Answer("PartResult[]", "parts", "resultsOf({it})"),
     "Option<Versioned>": Answer("Versioned | null", "versioned"),
     "Option<Cached>": Answer("Cached | null", "cached"),

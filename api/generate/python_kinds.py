@@ -101,6 +101,7 @@ ANSWERS = OBJECTS | {
     "leader": Answer("Leader | None"),
     "payloads": Answer("list[bytes]"),
     "dead_letters": Answer("list[DeadLetter]"),
+    "queue_stats": Answer("QueueStats"),
     "outcome": Answer(word("commit", "abort")),
     "commit_statuses": Answer("list[CommitStatus]"),
 }
@@ -134,6 +135,7 @@ STREAMS = {
     "group": "GroupEvent",
     "leader": "Leader | None",
     "node": "Any",
+    "number": "int",
 }
 # What a callback is told.
 TELLS = {"lost": "[Lost]", "revoke": "[]", "wait": "[WaitProgress]"}

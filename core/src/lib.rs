@@ -71,7 +71,9 @@ pub use recipes::latch::Latch;
 pub use recipes::lock::Lock;
 pub use recipes::multi_lock::MultiLock;
 pub use recipes::names::Names;
-pub use recipes::queue::{Backlog, DeadLetter, DeadLetters, DelayQueue, Item, Nack, PriorityQueue, Queue};
+pub use recipes::queue::{
+    Backlog, DeadLetter, DeadLetters, DelayQueue, Item, Nack, PriorityQueue, Queue, QueueStats,
+};
 pub use recipes::read_write_lock::ReadWriteLock;
 pub use recipes::semaphore::Semaphore;
 pub use recipes::two_phase_commit::{

@@ -4,7 +4,9 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use zkrecipes::drive::{Done, Granted};
-use zkrecipes::{Cached, Client, Contender, Error, PartResult, Result, Stat, Transaction, Versioned};
+use zkrecipes::{
+    Cached, Client, Contender, Error, PartResult, QueueStats, Result, Stat, Transaction, Versioned,
+};
 
 use crate::collections::{Buffer, Strings, zkr_buffer};
 use crate::error::{zkr_error, zkr_status};
@@ -12,6 +14,7 @@ use crate::events::{self, Door, Listener};
 use crate::handle::{self, Object};
 use crate::held::HeldHandle;
 use crate::input::{HandlePlace, Place};
+use crate::items::zkr_queue_counts;
 use crate::lists::{Contenders, PartResults};
 use crate::nodes::zkr_stat;
 use crate::transaction::TransactionHandle;
@@ -128,6 +131,13 @@ impl Fill<Stat> for Place<zkr_stat> {
     }
 }
 
+impl Fill<QueueStats> for Place<zkr_queue_counts> {
+    fn fill(self, _: &Client, found: QueueStats) -> Result<()> {
+        self.put(found.into());
+        Ok(())
+    }
+}
+
 impl Fill<Option<Stat>> for (Place<bool>, Place<zkr_stat>) {
     fn fill(self, client: &Client, found: Option<Stat>) -> Result<()> {
         self.0.put(found.is_some());
@@ -172,8 +182,14 @@ impl Report<bool> for unsafe extern "C" fn(zkr_status, bool, *const zkr_error, *
 
 impl Report<i64> for unsafe extern "C" fn(zkr_status, i64, *const zkr_error, *mut c_void) {
     fn report(listener: Listener<Self>, _: &Client, outcome: Result<i64>) {
+        Tell::tell(listener, outcome);
+    }
+}
+
+impl Tell<Result<i64>> for unsafe extern "C" fn(zkr_status, i64, *const zkr_error, *mut c_void) {
+    fn tell(listener: Listener<Self>, told: Result<i64>) {
         // SAFETY: a function of this type, as the caller gave it.
-        listener.report(outcome, Ok, |function, status, number, error, data| unsafe {
+        listener.report(told, Ok, |function, status, number, error, data| unsafe {
             function(status, number.unwrap_or(0), error, data);
         });
     }
@@ -224,6 +240,21 @@ impl Report<Option<Stat>> for OfStat {
 impl Report<Stat> for OfStat {
     fn report(listener: Listener<Self>, client: &Client, outcome: Result<Stat>) {
         Report::report(listener, client, outcome.map(Some));
+    }
+}
+
+type OfQueueStats = unsafe extern "C" fn(zkr_status, *const zkr_queue_counts, *const zkr_error, *mut c_void);
+
+impl Report<QueueStats> for OfQueueStats {
+    fn report(listener: Listener<Self>, _: &Client, outcome: Result<QueueStats>) {
+        listener.report(
+            outcome,
+            |stats| Ok(zkr_queue_counts::from(stats)),
+            // SAFETY: a function of this type, as the caller gave it; the stats outlive the call.
+            |function, status, stats, error, data| unsafe {
+                function(status, stats.as_ref().map_or(std::ptr::null(), std::ptr::from_ref), error, data);
+            },
+        );
     }
 }
 

@@ -27,7 +27,8 @@ pub type zkr_answer_callback = Option<
     unsafe extern "C" fn(status: zkr_status, answer: bool, error: *const zkr_error, user_data: *mut c_void),
 >;
 
-/// The end of a verb that answers a number; 0 on failure. The error is NULL on success and only lent for the callback.
+/// The end of a verb that answers a number, or every change of one that is watched; 0 on failure. A status other than ZKR_OK is the
+/// end: the error says why. It is only lent for the callback, and NULL on success.
 pub type zkr_number_callback = Option<
     unsafe extern "C" fn(status: zkr_status, number: i64, error: *const zkr_error, user_data: *mut c_void),
 >;

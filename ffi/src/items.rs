@@ -6,7 +6,7 @@ use std::ptr::null;
 use std::time::Duration;
 
 use zkrecipes::drive::{self, Done, Got};
-use zkrecipes::{Backlog, Client, DeadLetter, Error, Item, Nack, Queue, Result};
+use zkrecipes::{Backlog, Client, DeadLetter, Error, Item, Nack, Queue, QueueStats, Result};
 
 use crate::answers::{Fill, Handed, Report};
 use crate::collections::{Buffer, List, zkr_buffer};
@@ -80,6 +80,37 @@ type OfBuffer = unsafe extern "C" fn(
 impl Report<Got> for OfBuffer {
     fn report(listener: crate::events::Listener<Self>, client: &Client, outcome: Result<Got>) {
         Report::report(listener, client, outcome.map(|got| Some(got.hand_over())));
+    }
+}
+
+/// How many items a queue has.
+#[repr(C)]
+#[derive(Copy, Clone, Default)]
+pub struct zkr_queue_counts {
+    /// Those that can be taken now.
+    pub ready: usize,
+    /// Those that were given back and step aside, or that are not due yet.
+    pub delayed: usize,
+    /// Those that somebody works on.
+    pub claimed: usize,
+    /// The dead letters.
+    pub dead: usize,
+}
+
+/// The end of a verb that counts the items of a queue. stats is NULL on failure; it and the error are only lent.
+pub type zkr_queue_counts_callback = Option<
+    unsafe extern "C" fn(
+        status: zkr_status,
+        stats: *const zkr_queue_counts,
+        error: *const zkr_error,
+        user_data: *mut c_void,
+    ),
+>;
+
+impl From<QueueStats> for zkr_queue_counts {
+    fn from(stats: QueueStats) -> zkr_queue_counts {
+        let QueueStats { ready, delayed, claimed, dead, .. } = stats;
+        zkr_queue_counts { ready, delayed, claimed, dead }
     }
 }
 

@@ -54,6 +54,12 @@ function millis(argument, value) {
   return value
 }
 
+/** Milliseconds, which have to be given. */
+function duration(argument, value) {
+  if (value === undefined) throw invalid(argument, 'must be a number of milliseconds')
+  return millis(argument, value)
+}
+
 /** Milliseconds, or nothing for the default. */
 function optionalMillis(argument, value) {
   return value === undefined ? undefined : millis(argument, value)
@@ -153,6 +159,6 @@ function signal(value) {
 }
 
 module.exports = {
-  accessList, bytes, callable, count, credentials, flag, group, integer, isOptions, long, millis, optionalMillis, optionalText, options, orOption, signal,
+  accessList, bytes, callable, count, credentials, duration, flag, group, integer, isOptions, long, millis, optionalMillis, optionalText, options, orOption, signal,
   signalOf, text, version,
 }

@@ -3,6 +3,7 @@
 // Generated from api/counter.toml by api/generate; do not edit.
 
 const check = require('./check.cjs')
+const { asIs, feed } = require('./feed.cjs')
 const { Remote, ask, properties } = require('./remote.cjs')
 
 class Counter extends Remote {
@@ -22,6 +23,10 @@ class Counter extends Remote {
 
   async compareAndSet(old, value, options) {
     return ask(this, 'compareAndSet', options, check.long('old', old), check.long('value', value))
+  }
+
+  watch(options) {
+    return feed(this, 'watch', options, asIs)
   }
 }
 

@@ -1,6 +1,7 @@
 // Generated from api/counter.toml by api/generate; do not edit.
 
 import { SignalOptions } from './abort_signals.cjs'
+import { Feed } from './feed.cjs'
 
 export interface CounterOptions {
   /**
@@ -34,4 +35,6 @@ export class Counter {
   set(value: bigint | number, options?: SignalOptions): Promise<void>
   /** Sets it to `value` if it is `old`, in one step, and resolves with whether it was. */
   compareAndSet(old: bigint | number, value: bigint | number, options?: SignalOptions): Promise<boolean>
+  /** The value now and whenever it has changed, always the latest; 0 where nobody has counted. */
+  watch(options?: SignalOptions): Feed<bigint>
 }

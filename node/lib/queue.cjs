@@ -38,14 +38,23 @@ class Backlog extends Remote {
     return ask(this.#backlog, 'len', options)
   }
 
+  async stats(options) {
+    return ask(this.#backlog, 'stats', options)
+  }
+
   async items(options) {
     return ask(this.#backlog, 'items', options)
   }
 
-  async replay(options) {
-    return ask(this.#backlog, 'replay', options)
+  async purge(olderThan, options) {
+    return ask(this.#backlog, 'purge', options, check.duration('olderThan', olderThan))
   }
   // --- end of generated
+
+  async replay(id, options) {
+    if (id === undefined || check.isOptions(id, options)) return ask(this.#backlog, 'replay', options ?? id)
+    return ask(this.#backlog, 'replayOne', options, check.text('id', id))
+  }
 
   static {
     claim = (backlog, signal, timeout) => backlog.#claim(signal, timeout)
@@ -151,8 +160,7 @@ class DelayQueue extends Backlog {
   async put(data, delay, options) {
     const { timeout, signal } = waitOptions('put', options)
     const payload = check.bytes('data', data, 'put(data, delay, options)')
-    if (delay === undefined) throw invalid('delay', 'must be a number of milliseconds')
-    await bring(this, signal, 'put', [payload, check.millis('delay', delay), timeout])
+    await bring(this, signal, 'put', [payload, check.duration('delay', delay), timeout])
   }
 }
 

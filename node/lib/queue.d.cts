@@ -60,11 +60,25 @@ export class Backlog<Entry = Buffer> {
   peek(options?: SignalOptions): Promise<Buffer | null>
   /** How many items there are, claimed ones included. */
   len(options?: SignalOptions): Promise<number>
+  /**
+   * How many items can be taken, step aside, or are claimed, and how many dead letters there are; counted by the lists of items
+   * and claims.
+   */
+  stats(options?: SignalOptions): Promise<QueueStats>
   /** The data of all items in order, claimed ones included. What cannot be read is left out, and the log names it. */
   items(options?: SignalOptions): Promise<Entry[]>
-  /** Puts the dead letters back into their queue, each in one transaction; resolves with how many: `queue.dead.replay()`. */
-  replay(options?: SignalOptions): Promise<number>
+  /**
+   * Deletes the dead letters that have been there for `olderThan` milliseconds, 0 for all; resolves with how many:
+   * `queue.dead.purge(7 * 24 * 3600_000)`. Nothing else of the queue goes.
+   */
+  purge(olderThan: number, options?: SignalOptions): Promise<number>
   // --- end of generated
+  /**
+   * Puts the dead letters back into their queue, each in one transaction, or the one with that `id`; resolves with how many:
+   * `queue.dead.replay()`.
+   */
+  replay(id?: string, options?: SignalOptions): Promise<number>
+  replay(options?: SignalOptions): Promise<number>
   /**
    * Takes the next item, and waits for one: at most once, for it is removed before it is here. Who crashes then takes it along;
    * `claim` is for items that must not be lost. Of a call that is withdrawn the item goes back to its old place.
@@ -97,6 +111,18 @@ export class Backlog<Entry = Buffer> {
    * and then it resolves. It rejects with what trying again cannot help, such as `CLOSED`.
    */
   process(work: (item: Item) => unknown, options?: ProcessOptions): Promise<void>
+}
+
+/** How many items a queue has. */
+export interface QueueStats {
+  /** Those that can be taken now. */
+  readonly ready: number
+  /** Those that were given back and step aside, or that are not due yet. */
+  readonly delayed: number
+  /** Those that somebody works on. */
+  readonly claimed: number
+  /** The dead letters. */
+  readonly dead: number
 }
 
 /** An item that is over. */

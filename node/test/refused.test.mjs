@@ -18,6 +18,7 @@ const TYPES = {
   i64: { right: 1, wrong: [undefined, null, 1.5, NaN, Infinity, 2 ** 53, 2n ** 63n, -(2n ** 63n) - 1n, '1', {}, [1], true] },
   count: { right: 1, wrong: [undefined, null, 0, -1, 0.5, NaN, Infinity, 2 ** 31, '1', 1n] },
   'count?': { right: 1, wrong: [null, 0, -1, 0.5, NaN, Infinity, 2 ** 31, '1', 1n] },
+  delay: { right: 0, wrong: [undefined, null, -1, NaN, Infinity, 1e15, '1', 1n, {}] },
   version: { right: 0, wrong: [null, -1, 0.5, NaN, 2 ** 31, '1', 1n] },
 }
 const OPTIONS = {

@@ -30,6 +30,7 @@ from ._values import (
     Leader,
     LogEntry,
     Metrics,
+    QueueStats,
     Stat,
     State,
     Versioned,
@@ -771,6 +772,11 @@ class BacklogBase:
     def len(self) -> int:
         """How many items there are, claimed ones included."""
 
+    def stats(self) -> QueueStats:
+        """How many items can be taken, step aside, or are claimed, and how many dead letters there are; counted by the
+        lists of items and claims.
+        """
+
     def items(self) -> list[bytes]:
         """The data of all items in order, claimed ones included. It reads every one of them; what cannot be read is
         left out, and the log names it.
@@ -780,8 +786,15 @@ class BacklogBase:
     def dead(self) -> DeadLetters:
         """The items that were claimed `max_attempts` times in vain, or that nobody can read."""
 
-    def replay(self) -> int:
-        """Puts the dead letters back into their queue, as new items; returns how many: `queue.dead.replay()`."""
+    def replay(self, id: str | None = None) -> int:
+        """Puts the dead letters back into their queue, as new items, or the one with that `id`; returns how many:
+        `queue.dead.replay()`.
+        """
+
+    def purge(self, older_than: float) -> int:
+        """Deletes the dead letters that have been there for `older_than` seconds, 0 for all; returns how many:
+        `queue.dead.purge(7 * 24 * 3600)`. Nothing else of the queue goes.
+        """
 
     def cancel(self) -> None:
         """Ends the waits in progress on this object with Cancelled, never later ones; and the loops over it, also one
@@ -943,6 +956,9 @@ class CounterBase:
 
     def compare_and_set(self, old: int, new: int) -> bool:
         """Sets the value to `new` if it is `old`; says whether it was."""
+
+    def watch(self) -> Feed[int]:
+        """The value now, and whenever it has changed: always the latest, 0 where nobody has counted."""
 
 @final
 class Counter(CounterBase):

@@ -79,6 +79,19 @@ class DeadLetter(NamedTuple):
     """Why it cannot be read, if so. It stands in nobody's way, and nobody takes it."""
 
 
+class QueueStats(NamedTuple):
+    """How many items a queue has: `queue.stats()`."""
+
+    ready: int
+    """Those that can be taken now."""
+    delayed: int
+    """Those that were given back and step aside, or that are not due yet."""
+    claimed: int
+    """Those that somebody works on."""
+    dead: int
+    """The dead letters."""
+
+
 class WaitProgress(NamedTuple):
     """How a wait stands that goes on: what `on_wait` tells."""
 

@@ -97,6 +97,22 @@ impl DelayQueue {
 }
 
 #[napi(object)]
+pub struct Stats {
+    pub ready: f64,
+    pub delayed: f64,
+    pub claimed: f64,
+    pub dead: f64,
+}
+
+impl From<zkrecipes::QueueStats> for Stats {
+    fn from(stats: zkrecipes::QueueStats) -> Stats {
+        let [ready, delayed, claimed, dead] =
+            [stats.ready, stats.delayed, stats.claimed, stats.dead].map(|items| items as f64);
+        Stats { ready, delayed, claimed, dead }
+    }
+}
+
+#[napi(object)]
 pub struct Letter {
     pub id: String,
     pub data: Buffer,

@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use zkrecipes::drive::{Declared, Done, Got, Sample, Value};
 use zkrecipes::{
     Cached, CommitStatus, Contender, DeadLetter, GroupEvent, Histogram, Leader, Metrics, NodeState,
-    PartResult, SiteStatus, Stat, State, Versioned, WaitProgress,
+    PartResult, QueueStats, SiteStatus, Stat, State, Versioned, WaitProgress,
 };
 use zkrecipes_embedded::{LogEntry, Outcome};
 
@@ -186,6 +186,12 @@ impl Answer for DeadLetter {
     fn answer(self, py: Python<'_>) -> Answered {
         let data = self.data.answer(py)?;
         value!(py, "DeadLetter", (self.id, data, self.reason, self.attempts, self.died_at, self.problem))
+    }
+}
+
+impl Answer for QueueStats {
+    fn answer(self, py: Python<'_>) -> Answered {
+        value!(py, "QueueStats", (self.ready, self.delayed, self.claimed, self.dead))
     }
 }
 

@@ -86,6 +86,13 @@ impl BacklogBase {
         Self::origin(slf).run(slf.py(), || async move { core.len().await })
     }
 
+    /// How many items can be taken, step aside, or are claimed, and how many dead letters there are; counted by the
+    /// lists of items and claims.
+    fn stats(slf: &Bound<'_, Self>) -> Answered {
+        let core = zkrecipes::Backlog::clone(&slf.get().core);
+        Self::origin(slf).run(slf.py(), || async move { core.stats().await })
+    }
+
     /// The data of all items in order, claimed ones included. It reads every one of them; what cannot be read is
     /// left out, and the log names it.
     fn items(slf: &Bound<'_, Self>) -> Answered {
@@ -100,10 +107,21 @@ impl BacklogBase {
         DeadLettersBase::of(slf.py(), Self::origin(slf), made)
     }
 
-    /// Puts the dead letters back into their queue, as new items; returns how many: `queue.dead.replay()`.
-    fn replay(slf: &Bound<'_, Self>) -> Answered {
+    /// Puts the dead letters back into their queue, as new items, or the one with that `id`; returns how many:
+    /// `queue.dead.replay()`.
+    #[pyo3(signature = (id=None))]
+    fn replay(slf: &Bound<'_, Self>, id: Option<Arg>) -> Answered {
+        let id = id.map(|id| convert::text("id", id)).transpose()?;
+        let it = slf.get();
+        Self::origin(slf).run(slf.py(), || drive::replay(&it.core, id))
+    }
+
+    /// Deletes the dead letters that have been there for `older_than` seconds, 0 for all; returns how many:
+    /// `queue.dead.purge(7 * 24 * 3600)`. Nothing else of the queue goes.
+    fn purge(slf: &Bound<'_, Self>, older_than: Arg) -> Answered {
+        let older_than = convert::duration("older_than", older_than)?;
         let core = zkrecipes::Backlog::clone(&slf.get().core);
-        Self::origin(slf).run(slf.py(), || async move { core.replay().await })
+        Self::origin(slf).run(slf.py(), || async move { core.purge(older_than).await })
     }
 
     /// Ends the waits in progress on this object with Cancelled, never later ones; and the loops over it, also one

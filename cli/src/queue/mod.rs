@@ -1,4 +1,4 @@
-//! `zkrecipes queue put|get|claim|peek|len|drain|dead PATH`.
+//! `zkrecipes queue put|get|claim|peek|len|stats|drain|dead PATH`.
 
 mod claim;
 mod dead;
@@ -9,7 +9,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{Backlog, Client, ErrorKind, QueueOptions};
+use zkrecipes::{Backlog, Client, ErrorKind, QueueOptions, QueueStats};
 
 use crate::args;
 use crate::common::Common;
@@ -17,7 +17,7 @@ use crate::help::examples;
 use crate::job::Desk;
 use crate::outcome::{self, Failure, NO, NOT_ACQUIRED, Outcome};
 use crate::skipped;
-use crate::table::Text;
+use crate::table::{self, Text};
 use crate::under;
 use progress::Progress;
 
@@ -68,6 +68,14 @@ enum Verb {
         /// Of the queue
         path: String,
     },
+    /// Prints how many can be taken, step aside, are being worked on, and have failed too often
+    Stats {
+        /// Of the queue
+        path: String,
+        /// The same as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Removes and prints all that are there
     Drain {
         /// Of the queue
@@ -83,6 +91,12 @@ enum Verb {
         /// Put them back, and print how many
         #[arg(long, conflicts_with_all = ["drain", "json", "long"])]
         replay: bool,
+        /// Only that one, by the NODE that --long tells
+        #[arg(long, value_name = "NODE", requires = "replay")]
+        only: Option<String>,
+        /// Delete those that have been there for so long, and print how many; 0s for all
+        #[arg(long, value_name = "TIME", value_parser = args::duration, conflicts_with_all = ["replay", "drain", "json", "long"])]
+        purge: Option<Duration>,
         /// Print and remove them
         #[arg(long, conflicts_with_all = ["json", "long"])]
         drain: bool,
@@ -189,22 +203,51 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
         }
         Verb::Len { path } => on_queue(&which, &path, common, |queue, cancel| {
             let queue = queue.clone();
-            let len = drive::wait(async move { queue.len().await }, Some(cancel), None)?;
-            outcome::print(&format!("{len}\n"))
+            number(async move { queue.len().await }, cancel)
         }),
-        Verb::Dead { path, replay, drain, long, json } => on_queue(&which, &path, common, |queue, cancel| {
+        Verb::Stats { path, json } => on_queue(&which, &path, common, |queue, cancel| {
             let queue = queue.clone();
-            if replay {
-                let moved = drive::wait(async move { queue.replay().await }, Some(cancel), None)?;
-                return outcome::print(&format!("{moved}\n"));
-            }
-            if drain {
-                return self::drain(&queue.dead(), &which, None, cancel);
-            }
-            let letters = drive::wait(async move { queue.dead().items().await }, Some(cancel), None)?;
-            dead::show(&which, letters, long, json)
+            stats(drive::wait(async move { queue.stats().await }, Some(cancel), None)?, json)
         }),
+        Verb::Dead { path, replay, only, purge, drain, long, json } => {
+            on_queue(&which, &path, common, |queue, cancel| {
+                let queue = queue.clone();
+                if replay {
+                    return number(drive::replay(&queue, only), cancel);
+                }
+                if let Some(age) = purge {
+                    return number(async move { queue.purge(age).await }, cancel);
+                }
+                if drain {
+                    return self::drain(&queue.dead(), &which, None, cancel);
+                }
+                let letters = drive::wait(async move { queue.dead().items().await }, Some(cancel), None)?;
+                dead::show(&which, letters, long, json)
+            })
+        }
     }
+}
+
+/// Prints how many.
+fn number(
+    counting: impl Future<Output = zkrecipes::Result<usize>> + Send + 'static,
+    cancel: &CancelToken,
+) -> Outcome {
+    outcome::print(&format!("{}\n", drive::wait(counting, Some(cancel), None)?))
+}
+
+fn stats(stats: QueueStats, is_json: bool) -> Outcome {
+    let named = [
+        ("ready", stats.ready),
+        ("delayed", stats.delayed),
+        ("claimed", stats.claimed),
+        ("dead", stats.dead),
+    ];
+    if is_json {
+        let fields = table::object(named.map(|(name, items)| (name, items.into())));
+        return outcome::print(&format!("{}\n", serde_json::Value::Object(fields)));
+    }
+    outcome::print(&named.map(|(name, items)| format!("{name:8}{items}\n")).concat())
 }
 
 /// Does something with the queue, until a signal withdraws it.

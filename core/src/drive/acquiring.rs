@@ -151,6 +151,17 @@ pub fn dead_letters(backlog: &Backlog) -> impl Future<Output = Result<Vec<DeadLe
     async move { letters.items().await }
 }
 
+/// As [`Backlog::replay`], or [`Backlog::replay_one`] where an id is given.
+pub fn replay(backlog: &Backlog, id: Option<String>) -> impl Future<Output = Result<usize>> + Send + use<> {
+    let backlog = backlog.clone();
+    async move {
+        match id {
+            Some(id) => backlog.replay_one(&id).await,
+            None => backlog.replay().await,
+        }
+    }
+}
+
 /// Claims of `backlog` one after the other, for a loop that a cancel ends wherever it is.
 pub fn claims(backlog: &Backlog) -> Claims {
     backlog.claims()

@@ -79,11 +79,11 @@ async fn who_finds_the_parent_of_a_node_of_several_gone_does_not_try_for_ever() 
     queue.put(b"z").await.expect("put");
     queue.get().await.expect("there is one");
     put_raw(&other, TWO).await;
-    let slow = Fault::delay_request("multi", Duration::from_millis(300)).session(taker.session_id());
+    let slow = Fault::delay_request("multi", Duration::from_secs(1)).session(taker.session_id());
     let slow = server.inject(slow);
     let getting = tokio::spawn({
         let queue = queue.clone();
-        async move { queue.get_timeout(Duration::from_secs(1)).await }
+        async move { queue.get_timeout(Duration::from_secs(2)).await }
     });
     eventually("the removal is on its way", || server.fault_fired(slow)).await;
     delete_all().await;
@@ -110,19 +110,23 @@ const LATEST: i32 = i32::MAX - 100_000;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_put_waits_at_the_end_of_the_numbers_until_they_begin_anew() {
     let server = server();
-    let (first, client) = (client(&server).await, client(&server).await);
+    let (first, late, client) = (client(&server).await, client(&server).await, client(&server).await);
     let queue = client.queue(PATH, QueueOptions::default()).expect("valid");
     let consumer = first.queue(PATH, QueueOptions::default()).expect("valid");
     consumer.put(b"0000").await.expect("put");
     assert!(server.set_next_sequence(PATH, LATEST - 300));
     let items: Vec<_> = (1..2000).map(|n| format!("{n:04}")).collect();
     let error =
-        queue.put_many_timeout(&items, Duration::from_secs(1)).await.expect_err("not so many numbers");
+        queue.put_many_timeout(&items, Duration::from_secs(2)).await.expect_err("not so many numbers");
     assert_eq!(error.kind(), ErrorKind::Timeout);
     let put = error.put().expect("it says how many went in");
     assert!((300..1300).contains(&put), "{put}");
     let error = queue.put_timeout(b"none", Duration::ZERO).await.expect_err("still");
     assert_eq!(error.kind(), ErrorKind::Timeout);
+    // Who has put nothing yet learns by one item where the numbers are.
+    let late = late.queue(PATH, QueueOptions::default()).expect("valid");
+    let error = late.put_many_timeout(&["late", "later"], Duration::from_secs(1)).await.expect_err("full");
+    assert_eq!((error.kind(), error.put()), (ErrorKind::Timeout, Some(1)));
     let putting = tokio::spawn({
         let queue = queue.clone();
         async move { queue.put_many(&["new", "newer"]).await }
@@ -132,6 +136,7 @@ async fn a_put_waits_at_the_end_of_the_numbers_until_they_begin_anew() {
         assert!(!putting.is_finished());
         assert_eq!(consumer.get().await.expect("there are some"), format!("{n:04}").into_bytes());
     }
+    assert_eq!(consumer.get().await.expect("the last"), b"late");
     soon("the put", putting).await.expect("joined").expect("there are numbers");
     let names: Vec<_> = nodes_under(&server, PATH).into_iter().map(|node| node.replace(PATH, "")).collect();
     assert_eq!(names, ["/qn-0000000000", "/qn-0000000001"]);

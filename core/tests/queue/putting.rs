@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::support::{client, eventually, nodes_under, server, soon};
+use super::support::{client, client_with, eventually, nodes_under, server, soon};
 use super::{
     PATH, asked, assert_tidy, bounded, impatient, multi_is_applied_and_then_nothing_is_heard, queue_of,
 };
@@ -39,10 +39,10 @@ async fn many_items_go_in_batches_and_an_item_that_no_server_takes_is_refused() 
     let too_large = vec![b'x'; 1_048_576];
     let error =
         queue.put_many(&[b"a".to_vec(), b"b".to_vec(), too_large.clone()]).await.expect_err("too large");
-    assert_eq!((error.kind(), error.put()), (ErrorKind::TooLarge, Some(2)));
+    assert_eq!((error.kind(), error.put()), (ErrorKind::TooLarge, Some(0)));
     let error = queue.put(&too_large).await.expect_err("too large");
     assert_eq!((error.kind(), error.put()), (ErrorKind::TooLarge, None));
-    assert_eq!(queue.len().await.expect("looked"), 12);
+    assert_eq!(queue.len().await.expect("looked"), 10, "nothing of it was sent");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -139,7 +139,7 @@ async fn a_bound_is_never_passed_and_who_waits_for_room_asks_nothing() {
     let error = take.put_many_timeout(&["b", "c"], Duration::from_millis(50)).await.expect_err("full");
     assert_eq!((error.kind(), error.put()), (ErrorKind::Timeout, Some(0)));
     take.get().await.expect("got");
-    let error = take.put_many_timeout(&["b", "c"], Duration::from_millis(300)).await.expect_err("full");
+    let error = take.put_many_timeout(&["b", "c"], Duration::from_secs(2)).await.expect_err("full");
     assert_eq!((error.kind(), error.put()), (ErrorKind::Timeout, Some(1)));
     assert_eq!(take.len().await.expect("looked"), 5);
     assert_tidy(&server).await;
@@ -148,12 +148,13 @@ async fn a_bound_is_never_passed_and_who_waits_for_room_asks_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_runs_out_of_time_between_two_transactions_hears_what_the_first_ones_put() {
     let server = server();
-    let client = client(&server).await;
+    // The last answer comes later than is waited for it, half a second more than the limit; the session bears such silence.
+    let client = client_with(&server, Duration::from_secs(60)).await;
     let queue = queue_of(&client);
     queue.put(b"before").await.expect("put");
-    let slow = server.inject(Fault::delay_reply("multi", Duration::from_secs(2)).nth(4));
+    let slow = server.inject(Fault::delay_reply("multi", Duration::from_secs(3)).nth(4));
     let items = vec!["item"; 1000];
-    let error = queue.put_many_timeout(&items, Duration::from_millis(500)).await.expect_err("no time");
+    let error = queue.put_many_timeout(&items, Duration::from_millis(1500)).await.expect_err("no time");
     assert!(server.fault_fired(slow));
     assert_eq!((error.kind(), error.put()), (ErrorKind::ConnectionLost, Some(750)), "{error}");
     assert_eq!(queue.len().await.expect("looked"), 1001, "the last were on their way");

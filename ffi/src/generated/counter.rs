@@ -7,7 +7,7 @@ use zkrecipes::Result;
 
 use crate::client::{ClientHandle, zkr_client};
 use crate::error::zkr_error;
-use crate::events::{zkr_answer_callback, zkr_done_callback, zkr_number_callback};
+use crate::events::{zkr_answer_callback, zkr_done_callback, zkr_number_callback, zkr_subscription};
 use crate::handle::Object;
 use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
@@ -271,4 +271,20 @@ pub extern "C" fn zkr_counter_compare_and_set_async(
         let core = it.core.clone();
         Ok(async move { core.compare_and_set(old_value, new_value).await })
     })
+}
+
+/// Tells the value now, and whenever it has changed: always the latest, over reconnections and new sessions. The next
+/// value is asked for when the callback has returned, so a slow one misses values, but never the latest.
+///
+/// subscription may be NULL to leave the callback in place for good; otherwise end it with zkr_subscription_free. If it
+/// ends by itself, that is told by a status: ZKR_CLOSED with the client, ZKR_DENIED and the like where it cannot go on.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_counter_watch(
+    counter: *mut zkr_counter,
+    callback: zkr_number_callback,
+    user_data: *mut c_void,
+    subscription: *mut *mut zkr_subscription,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::stream(counter, callback, user_data, subscription, error, |it: &CounterHandle| Ok(it.core.watch()))
 }

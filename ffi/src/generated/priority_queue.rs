@@ -16,7 +16,7 @@ use crate::handle::Object;
 use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
 use crate::items;
-use crate::items::{zkr_item, zkr_item_callback};
+use crate::items::{zkr_item, zkr_item_callback, zkr_queue_counts, zkr_queue_counts_callback};
 use crate::lists::{zkr_dead_letters, zkr_dead_letters_callback, zkr_payloads, zkr_payloads_callback};
 use crate::nodes::zkr_buffer_callback;
 use crate::options;
@@ -270,6 +270,39 @@ pub extern "C" fn zkr_priority_queue_len_async(
     })
 }
 
+/// How many items can be taken, step aside, or are claimed, and how many dead letters there are; counted by the lists
+/// of items and claims. Of dead letters none is dead.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_stats(
+    priority_queue: *mut zkr_priority_queue,
+    stats: *mut zkr_queue_counts,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        priority_queue,
+        null(),
+        error,
+        || Place::required("stats", stats),
+        |it: &PriorityQueueHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.stats().await })
+        },
+    )
+}
+
+/// zkr_priority_queue_stats in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_stats_async(
+    priority_queue: *mut zkr_priority_queue,
+    callback: zkr_queue_counts_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.stats().await })
+    })
+}
+
 /// Reads all items in order, claimed ones included; what cannot be read is left out, and the log names it. On success
 /// *items belongs to the caller: free it with zkr_payloads_free.
 #[unsafe(no_mangle)]
@@ -380,6 +413,83 @@ pub extern "C" fn zkr_priority_queue_replay_async(
     verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.replay().await })
+    })
+}
+
+/// Puts one dead letter back into its queue, as a new item: the one with that id, of those that zkr_queue_dead_letters
+/// tells. replayed may be NULL; otherwise it is for how many, which is 1, or 0 if there is none or somebody else has
+/// it.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_replay_one(
+    priority_queue: *mut zkr_priority_queue,
+    id: *const c_char,
+    replayed: *mut usize,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        priority_queue,
+        null(),
+        error,
+        || Ok(Place::optional(replayed)),
+        |it: &PriorityQueueHandle| {
+            let core = it.core.clone();
+            let id = input::text("id", id)?;
+            Ok(async move { core.replay_one(&id).await })
+        },
+    )
+}
+
+/// zkr_priority_queue_replay_one in the background; the number is 1, or 0 if there is none. ZKR_OK says that the
+/// callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_replay_one_async(
+    priority_queue: *mut zkr_priority_queue,
+    id: *const c_char,
+    callback: zkr_number_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+        let core = it.core.clone();
+        let id = input::text("id", id)?;
+        Ok(async move { core.replay_one(&id).await })
+    })
+}
+
+/// Deletes the dead letters that have been there for older_than_ms, 0 for all: of the queue, or of its dead letters,
+/// which is the same. Nothing else of the queue goes. purged may be NULL; otherwise it is for how many.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_purge(
+    priority_queue: *mut zkr_priority_queue,
+    older_than_ms: i64,
+    purged: *mut usize,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        priority_queue,
+        null(),
+        error,
+        || Ok(Place::optional(purged)),
+        |it: &PriorityQueueHandle| {
+            let core = it.core.clone();
+            let older_than_ms = input::millis("older_than_ms", older_than_ms)?;
+            Ok(async move { core.purge(older_than_ms).await })
+        },
+    )
+}
+
+/// zkr_priority_queue_purge in the background; the number is that of the items. ZKR_OK says that the callback will be
+/// called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_purge_async(
+    priority_queue: *mut zkr_priority_queue,
+    older_than_ms: i64,
+    callback: zkr_number_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+        let core = it.core.clone();
+        let older_than_ms = input::millis("older_than_ms", older_than_ms)?;
+        Ok(async move { core.purge(older_than_ms).await })
     })
 }
 

@@ -4,8 +4,9 @@
 export const VERBS = [
   { type: 'Backlog', verb: 'peek', takes: {}, options: ['signal'] },
   { type: 'Backlog', verb: 'len', takes: {}, options: ['signal'] },
+  { type: 'Backlog', verb: 'stats', takes: {}, options: ['signal'] },
   { type: 'Backlog', verb: 'items', takes: {}, options: ['signal'] },
-  { type: 'Backlog', verb: 'replay', takes: {}, options: ['signal'] },
+  { type: 'Backlog', verb: 'purge', takes: { olderThan: 'delay' }, options: ['signal'] },
   { type: 'Client', verb: 'barrier', takes: { path: 'text' }, options: [], makes: 'Barrier' },
   { type: 'Barrier', verb: 'create', takes: {}, options: ['signal'] },
   { type: 'Barrier', verb: 'remove', takes: {}, options: ['signal'] },
@@ -25,6 +26,7 @@ export const VERBS = [
   { type: 'Counter', verb: 'add', takes: { n: 'i64' }, options: ['signal'] },
   { type: 'Counter', verb: 'set', takes: { value: 'i64' }, options: ['signal'] },
   { type: 'Counter', verb: 'compareAndSet', takes: { old: 'i64', value: 'i64' }, options: ['signal'] },
+  { type: 'Counter', verb: 'watch', takes: {}, options: ['signal'] },
   { type: 'Client', verb: 'delayQueue', takes: { path: 'text' }, options: [], makes: 'DelayQueue' },
   { type: 'Client', verb: 'election', takes: { path: 'text', data: 'bytes?' }, options: ['layout'], makes: 'Election' },
   { type: 'Client', verb: 'group', takes: { path: 'text' }, options: ['layout'], makes: 'Group' },

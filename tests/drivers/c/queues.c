@@ -195,11 +195,31 @@ static void do_length(command *c) {
   answer_number(c, status, (int64_t)length, error);
 }
 
+static void do_stats(command *c) {
+  zkr_error *error = NULL;
+  zkr_queue_counts stats = {0};
+  zkr_status status = OF_QUEUE(named(c), stats, &stats, &error);
+  if (status != ZKR_OK) {
+    answer(c, status, error);
+    return;
+  }
+  say("%s ok %zu %zu %zu %zu", c->seq, stats.ready, stats.delayed, stats.claimed, stats.dead);
+}
+
 static void do_replay(command *c) {
   zkr_error *error = NULL;
   size_t replayed = 0;
-  zkr_status status = OF_QUEUE(named(c), replay, &replayed, &error);
+  const char *id = word(c, 2);
+  zkr_status status = id ? OF_QUEUE(named(c), replay_one, id, &replayed, &error)
+                         : OF_QUEUE(named(c), replay, &replayed, &error);
   answer_number(c, status, (int64_t)replayed, error);
+}
+
+static void do_purge(command *c) {
+  zkr_error *error = NULL;
+  size_t purged = 0;
+  zkr_status status = OF_QUEUE(named(c), purge, integer(c, 2), &purged, &error);
+  answer_number(c, status, (int64_t)purged, error);
 }
 
 static void do_items(command *c) {
@@ -255,6 +275,8 @@ const verb queue_verbs[] = {
     {"length", do_length, true},
     {"items", do_items, true},
     {"letters", do_letters, true},
+    {"stats", do_stats, true},
     {"replay", do_replay, true},
+    {"purge", do_purge, true},
     {NULL, NULL, false},
 };

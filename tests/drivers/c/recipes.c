@@ -132,6 +132,15 @@ static void on_names(zkr_status status, zkr_entries *all, const zkr_error *error
   zkr_entries_free(all);
 }
 
+static void on_number(zkr_status status, int64_t number, const zkr_error *error, void *user_data) {
+  const lock *of = user_data;
+  (void)error;
+  if (status != ZKR_OK)
+    ended(of, status);
+  else
+    say("event %s told %s %lld", of->of->name, of->name, (long long)number);
+}
+
 static void on_group(zkr_status status, const zkr_group_event *event, const zkr_error *error,
                      void *user_data) {
   const lock *of = user_data;
@@ -176,11 +185,12 @@ static void do_follow(command *c) {
   }
   zkr_subscription **place = &of->followed;
   zkr_status status =
-      of->election ? zkr_election_observe(of->election, on_leader, of, place, &error)
-      : of->names  ? zkr_names_watch(of->names, on_names, of, place, &error)
-      : of->group  ? zkr_group_watch(of->group, on_group, of, place, &error)
-      : of->node   ? zkr_nodes_watch(c->client->handle, of->node, of->watch_kind, on_node, of, place, &error)
-                   : zkr_config_watch(of->config, on_config, of, place, &error);
+      of->election  ? zkr_election_observe(of->election, on_leader, of, place, &error)
+      : of->names   ? zkr_names_watch(of->names, on_names, of, place, &error)
+      : of->group   ? zkr_group_watch(of->group, on_group, of, place, &error)
+      : of->counter ? zkr_counter_watch(of->counter, on_number, of, place, &error)
+      : of->node    ? zkr_nodes_watch(c->client->handle, of->node, of->watch_kind, on_node, of, place, &error)
+                    : zkr_config_watch(of->config, on_config, of, place, &error);
   answer(c, status, error);
 }
 

@@ -62,7 +62,12 @@ export const queues = (handles) => ({
   items: async ({ handle, signal }) => (await handle.items({ signal })).map((item) => item.data ?? item),
   letters: async ({ handle, signal }) => (await handle.items({ signal })).map(({ data, attempts, reason, problem }) =>
     [problem === null ? data : 'unreadable', attempts, reason?.replaceAll(' ', '_') ?? '-'].join('/')),
-  replay: ({ handle, signal }) => handle.replay({ signal }),
+  async stats({ handle, signal }) {
+    const { ready, delayed, claimed, dead } = await handle.stats({ signal })
+    return [ready, delayed, claimed, dead]
+  },
+  replay: ({ handle, signal }, _, id) => handle.replay(...(id === undefined ? [] : [id]), { signal }),
+  purge: ({ handle, signal }, _, age) => handle.purge(Number(age), { signal }),
 })
 
 /** The words that speak of the item claimed last, where those of a lock speak of what was acquired. */

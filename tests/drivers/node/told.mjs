@@ -1,6 +1,6 @@
 // What is followed, and how the driver says what a feed tells: tests/drivers/README.md.
 
-import { Config, Election, Group, Names } from '../../../node/lib/index.js'
+import { Config, Counter, Election, Group, Names } from '../../../node/lib/index.js'
 
 /** `a=1,b=2`, sorted by name, or `-`. */
 export function map(all) {
@@ -32,6 +32,7 @@ export class WatchedNode {
 export function tellerOf(handle) {
   if (handle instanceof Config) return versioned
   if (handle instanceof Election) return leading
+  if (handle instanceof Counter) return (value) => [value]
   if (handle instanceof Names) return (all) => [map(all)]
   return handle instanceof Group ? happened : handle.told
 }

@@ -16,7 +16,7 @@ claimed: dict[Key, list[Any]] = {}
 
 MAKES = {"queue", "priority-queue", "delay-queue", "dead"}
 VERBS = {"put", "put-many", "get-item", "claim", "ack", "nack", "ack-with-set", "ack-with-create", "leave-item"}
-VERBS |= {"peek", "length", "items", "letters", "replay", *MAKES}
+VERBS |= {"peek", "length", "items", "letters", "replay", "stats", "purge", *MAKES}
 # Which mean an item or its queue, where NAME is of a queue.
 SHARED = {"held", "token", "verify", "release", "watch-lost", "guarded-set", "guarded-create", "cancel"}
 
@@ -111,7 +111,7 @@ async def perform(client: Any, command: Command) -> list[str]:
                 return await settled(key, item.ack_with(writes))
             await now(writes.commit())
         case _:
-            return await look(key, queue, verb)
+            return await look(key, queue, verb, args)
     return []
 
 
@@ -120,7 +120,7 @@ def told(letter: zkrecipes.DeadLetter) -> str:
     return f"{state}/{letter.attempts}/{(letter.reason or '-').replace(' ', '_')}"
 
 
-async def look(key: Key, queue: Any, verb: str) -> list[str]:
+async def look(key: Key, queue: Any, verb: str, args: list[str]) -> list[str]:
     match verb:
         case "peek":
             data = await now(queue.peek())
@@ -132,7 +132,11 @@ async def look(key: Key, queue: Any, verb: str) -> list[str]:
         case "letters":
             return [told(letter) for letter in await now(queue.items())]
         case "replay":
-            return [str(await now(queue.replay()))]
+            return [str(await now(queue.replay(*args)))]
+        case "stats":
+            return [str(items) for items in await now(queue.stats())]
+        case "purge":
+            return [str(await now(queue.purge(whole(args[0]) / 1000)))]
         case "cancel":
             queue.cancel()
         case "held":

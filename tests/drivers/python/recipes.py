@@ -81,6 +81,8 @@ def words(item: Any, kind: str = "") -> list[str]:
     match item:
         case None:
             return ["none"]
+        case int():
+            return [str(item)]
         case zkrecipes.Versioned(value, version):
             return [str(version), value.decode()]
         case zkrecipes.Leader(identity, data, epoch, acknowledged):

@@ -48,6 +48,8 @@ impl Following {
             told(client, key, names.watch())
         } else if let Some(group) = recipes.group.find(key) {
             told(client, key, group.watch())
+        } else if let Some(counter) = recipes.counter.find(key) {
+            told(client, key, counter.watch())
         } else {
             told(client, key, recipes.config.of(key)?.watch())
         };

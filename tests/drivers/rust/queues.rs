@@ -151,7 +151,13 @@ impl Queues {
                 }
                 _ => Err(Error::invalid("queue", "has no letters")),
             },
+            ("stats", _) => {
+                let stats = queue.stats().await?;
+                Ok([stats.ready, stats.delayed, stats.claimed, stats.dead].map(|n| n.to_string()).to_vec())
+            }
+            ("replay", [id]) => one(queue.replay_one(id).await?),
             ("replay", _) => one(queue.replay().await?),
+            ("purge", [age]) => one(queue.purge(millis(Some(age)).unwrap_or_default()).await?),
             ("cancel", _) => {
                 queue.cancel();
                 Ok(vec![])

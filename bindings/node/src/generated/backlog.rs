@@ -3,6 +3,8 @@
 use napi_derive::napi;
 
 use crate::event_loop::{Inbox, drop_quietly};
+use crate::options::finite;
+use crate::queue::Stats;
 use crate::remote::{Remote, buffer, buffers, count, tell_of_waits};
 
 #[napi(custom_finalize)]
@@ -36,6 +38,11 @@ impl Backlog {
     }
 
     #[napi(catch_unwind)]
+    pub fn stats(&self) -> f64 {
+        self.0.ask(|it| async move { it.stats().await }, Stats::from)
+    }
+
+    #[napi(catch_unwind)]
     pub fn items(&self) -> f64 {
         self.0.ask(|it| async move { it.items().await }, buffers)
     }
@@ -43,5 +50,15 @@ impl Backlog {
     #[napi(catch_unwind)]
     pub fn replay(&self) -> f64 {
         self.0.ask(|it| async move { it.replay().await }, count)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn replay_one(&self, id: String) -> f64 {
+        self.0.ask(|it| async move { it.replay_one(&id).await }, count)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn purge(&self, older_than: f64) -> f64 {
+        self.0.ask(|it| async move { it.purge(finite("olderThan", older_than)?).await }, count)
     }
 }

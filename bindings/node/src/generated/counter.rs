@@ -4,6 +4,7 @@ use napi::bindgen_prelude::BigInt;
 use napi_derive::napi;
 
 use crate::event_loop::{Inbox, drop_quietly};
+use crate::feed::Feed;
 use crate::remote::{Remote, long, same};
 
 #[napi(custom_finalize)]
@@ -42,5 +43,10 @@ impl Counter {
     #[napi(catch_unwind)]
     pub fn compare_and_set(&self, old: BigInt, value: BigInt) -> f64 {
         self.0.ask(|it| async move { it.compare_and_set(long(&old), long(&value)).await }, same)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn watch(&self) -> Feed {
+        Feed::new(self.0.watch(), &self.0.inbox, BigInt::from)
     }
 }

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use crate::convert;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
+use crate::feed::FeedBase;
 
 recipe!(CounterBase of zkrecipes::Counter, Counter, "Counter");
 
@@ -48,6 +49,11 @@ impl CounterBase {
         let new = convert::long("new", new)?;
         let core = zkrecipes::Counter::clone(&slf.get().core);
         Self::origin(slf).run(slf.py(), || async move { core.compare_and_set(old, new).await })
+    }
+
+    /// The value now, and whenever it has changed: always the latest, 0 where nobody has counted.
+    fn watch(slf: &Bound<'_, Self>) -> Answered {
+        FeedBase::follow(slf.py(), Self::origin(slf), || Ok(slf.get().core.watch()))
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {

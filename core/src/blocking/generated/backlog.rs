@@ -1,7 +1,9 @@
 //! Generated from api/backlog.toml by api/generate; do not edit.
 
+use std::time::Duration;
+
 use crate::drive::wait;
-use crate::{Result, Subscription, WaitProgress};
+use crate::{QueueStats, Result, Subscription, WaitProgress};
 
 /// [`crate::Backlog`], blocking.
 #[derive(Clone, Debug)]
@@ -36,6 +38,12 @@ impl Backlog {
         wait(async move { core.len().await }, None, None)
     }
 
+    /// See [`crate::Backlog::stats`].
+    pub fn stats(&self) -> Result<QueueStats> {
+        let core = self.core.clone();
+        wait(async move { core.stats().await }, None, None)
+    }
+
     /// See [`crate::Backlog::items`].
     pub fn items(&self) -> Result<Vec<Vec<u8>>> {
         let core = self.core.clone();
@@ -46,6 +54,18 @@ impl Backlog {
     pub fn replay(&self) -> Result<usize> {
         let core = self.core.clone();
         wait(async move { core.replay().await }, None, None)
+    }
+
+    /// See [`crate::Backlog::replay_one`].
+    pub fn replay_one(&self, id: &str) -> Result<usize> {
+        let (core, id) = (self.core.clone(), id.to_owned());
+        wait(async move { core.replay_one(&id).await }, None, None)
+    }
+
+    /// See [`crate::Backlog::purge`].
+    pub fn purge(&self, older_than: Duration) -> Result<usize> {
+        let core = self.core.clone();
+        wait(async move { core.purge(older_than).await }, None, None)
     }
 
     /// See [`crate::Backlog::cancel`].

@@ -1,6 +1,6 @@
 //! Generated from api/counter.toml by api/generate; do not edit.
 
-use crate::blocking::Client;
+use crate::blocking::{Client, Feed};
 use crate::drive::wait;
 use crate::{CounterOptions, Result};
 
@@ -59,5 +59,10 @@ impl Counter {
     pub fn compare_and_set(&self, old: i64, new: i64) -> Result<bool> {
         let core = self.core.clone();
         wait(async move { core.compare_and_set(old, new).await }, None, None)
+    }
+
+    /// See [`crate::Counter::watch`].
+    pub fn watch(&self) -> Feed<i64> {
+        Feed::from(self.core.watch())
     }
 }

@@ -37,8 +37,10 @@ use self::pending_changes::{ChangesHandle, CountersOfClient};
 use self::value::Encoding;
 use crate::client::Client;
 use crate::error::{Error, Result};
+use crate::feed::{Feed, Source};
 use crate::options::CounterOptions;
 use crate::path;
+use crate::session::watching::{Data, Watching};
 
 impl Client {
     /// A handle on the counter at `path`. Does no I/O.
@@ -129,6 +131,24 @@ impl Counter {
         Ok(self.change(Change::Swap { old, new }).await? == ChangeOutcome::Swapped)
     }
 
+    /// The value now, and whenever it has changed: always the latest; 0 where nobody has counted.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// let counter = client.counter("/counters/visitors", Default::default())?;
+    /// let mut feed = counter.watch();
+    /// assert_eq!(feed.next().await.transpose()?, Some(0));
+    /// counter.add(2).await?;
+    /// assert_eq!(feed.next().await.transpose()?, Some(2));
+    /// # Ok(()) });
+    /// ```
+    pub fn watch(&self) -> Feed<i64> {
+        let session = self.client.session();
+        let watching = session.map(|session| session.watch_node("watch", self.path()).current());
+        Feed::new(FollowedCounter { watching, encoding: self.changes.node.encoding, told: None })
+    }
+
     async fn change(&self, change: Change) -> Result<ChangeOutcome> {
         let session = self.client.session()?;
         self.changes.change(session, change).await.map_err(|error| error.with_path(self.path()))
@@ -149,6 +169,27 @@ impl Counter {
             format!("{n} would take the counter out of {least} to {most}; nothing was changed"),
         )
         .with_path(self.path())
+    }
+}
+
+struct FollowedCounter {
+    watching: Result<Watching<Data>>,
+    encoding: Encoding,
+    told: Option<i64>,
+}
+
+impl Source<i64> for FollowedCounter {
+    async fn next(&mut self) -> Result<i64> {
+        let watching = self.watching.as_mut().map_err(|error| error.clone())?;
+        loop {
+            let Data(found) = watching.next().await?;
+            let data = found.map(|(data, _)| data).unwrap_or_default();
+            let value = self.encoding.decode(&data).map_err(|error| error.with_path(watching.path()))?;
+            // The node may have been written without a change of the value.
+            if self.told.replace(value) != Some(value) {
+                return Ok(value);
+            }
+        }
     }
 }
 

@@ -7,8 +7,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::layout::{DeadLetterHeader, ItemName, make_claims, make_items};
+use super::layout::{DeadLetterHeader, ItemName, NodeLayout, make_claims, make_items};
 use super::listing::{HandedOutItem, ReadItem};
+use super::looking;
 use super::next_item::Store;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
@@ -21,6 +22,9 @@ use crate::session::wire::{CreateMode, Stat, WireError, Write};
 
 const VERB: &str = "moving an item to the dead letters";
 pub(super) const REPLAY: &str = "replay";
+const PURGE: &str = "purge";
+/// How many go in one transaction.
+const PURGED_AT_ONCE: usize = 100;
 const UNSETTLED: &str = "whoever claimed it last did not acknowledge it";
 const UNREADABLE: &str = "its data is not in the encoding of this queue";
 
@@ -212,6 +216,63 @@ impl Store {
             }
         }
     }
+
+    /// Deletes the dead letters that have been there for so long; answers how many.
+    pub(super) async fn purge(&self, session: &Arc<Session>, older_than: Duration) -> Result<usize> {
+        let (mut call, dead) = (session.call(None), self.layout.dead());
+        let age = i64::try_from(older_than.as_millis()).unwrap_or(i64::MAX);
+        let latest = session.clock().wall().saturating_sub(age);
+        let mut purged = 0;
+        for letters in looking::list(&dead, &mut call, PURGE).await?.chunks(PURGED_AT_ONCE) {
+            let nodes = letters.iter().map(|letter| path::join(&dead.items, &letter.text)).collect();
+            purged += self.purge_some(session, &mut call, nodes, latest).await?;
+        }
+        Ok(purged)
+    }
+
+    /// The same for these, in one transaction, but for those that somebody else has by then.
+    async fn purge_some(
+        &self,
+        session: &Arc<Session>,
+        call: &mut Call,
+        mut nodes: Vec<String>,
+        latest: i64,
+    ) -> Result<usize> {
+        loop {
+            let (server_session, on) = call.connection(PURGE).await?;
+            let mut letters = Vec::new();
+            let looks: Vec<_> = nodes.iter().map(|node| server_session.exists(node)).collect();
+            for (node, look) in nodes.iter().zip(looks) {
+                match call.receive(PURGE, look).await? {
+                    Ok(Some(stat)) if stat.ctime <= latest => letters.push((node, stat.version)),
+                    Ok(_) => {}
+                    Err(error) if error.is_unanswered() => {}
+                    Err(error) => return Err(refusal(error, PURGE, node)),
+                }
+            }
+            if server_session.connection() != Some(on) {
+                call.retry_after_loss(PURGE).await?;
+                continue;
+            }
+            if letters.is_empty() {
+                return Ok(0);
+            }
+            let deletion = |&(node, version): &(&String, i32)| Write::Delete {
+                path: node.clone(),
+                version: Some(version),
+            };
+            let writes: Vec<_> = letters.iter().map(deletion).collect();
+            match self.marks.apply_seen(session, call, PURGE, &writes, on).await? {
+                Some(AppliedOnce::Applied) => return Ok(writes.len()),
+                Some(AppliedOnce::Refused(at, WireError::NoNode | WireError::BadVersion)) => {
+                    let taken = letters[at].0.clone();
+                    nodes.retain(|node| *node != taken);
+                }
+                Some(AppliedOnce::Refused(at, error)) => return Err(refusal(error, PURGE, letters[at].0)),
+                None => {}
+            }
+        }
+    }
 }
 
 /// An item that is over: [`DeadLetters::items`](crate::DeadLetters::items).
@@ -244,4 +305,31 @@ impl DeadLetter {
         let (data, died_at) = (Vec::new(), SystemTime::UNIX_EPOCH);
         DeadLetter { id: id.to_owned(), data, reason: None, attempts: 0, died_at, problem: None }
     }
+}
+
+/// All dead letters, in order; also those that cannot be read, which say so.
+pub(super) async fn letters(layout: &NodeLayout, session: &Arc<Session>) -> Result<Vec<DeadLetter>> {
+    let (mut call, verb) = (session.call(None), "items");
+    let names = looking::list(layout, &mut call, verb).await?;
+    let mut letters = Vec::new();
+    looking::each(layout, &mut call, verb, &names, |name, read| {
+        let node = path::join(&layout.items, &name.text);
+        let (letter, problem) = match read {
+            Ok((bytes, stat)) => {
+                let mut letter = DeadLetter::new(&name.text, &bytes, &stat);
+                let decoded = layout.decode(&bytes).map(|(data, _)| letter.data = data);
+                if decoded.is_err() {
+                    session.skip(&node, Flaw::Encoding);
+                }
+                (letter, decoded.err())
+            }
+            Err(error) => {
+                session.skip(&node, Flaw::Denied);
+                (DeadLetter::unread(&name.text), Some(error))
+            }
+        };
+        letters.push(DeadLetter { problem: problem.map(|error| error.to_string()), ..letter });
+    })
+    .await?;
+    Ok(letters)
 }

@@ -94,16 +94,24 @@ impl Store {
 
     /// Puts items of that priority, or due then, in order, behind what was to be put before.
     pub(super) fn begin_put(&self, call: &Call, items: Vec<Vec<u8>>, key: i64) -> Result<PutAnswer> {
-        let layout = &self.layout;
-        let path = layout.fresh(key)?;
+        self.check_sizes(call.session(), &items, key)?;
+        let path = self.layout.fresh(key)?;
+        let writes: VecDeque<_> = items.iter().map(|item| self.write(path.clone(), item)).collect();
+        Ok(self.puts.begin(call, writes))
+    }
+
+    /// TooLarge if one of them goes into no transaction.
+    pub(super) fn check_sizes(&self, session: &Session, items: &[Vec<u8>], key: i64) -> Result<()> {
+        let Some(largest) = items.iter().max_by_key(|item| item.len()) else { return Ok(()) };
+        self.puts.check_size(session, &self.write(self.layout.fresh(key)?, largest))
+    }
+
+    fn write(&self, path: String, item: &[u8]) -> Write {
         let mode = match self.options.ephemeral {
             true => CreateMode::EphemeralSequential,
             false => CreateMode::PersistentSequential,
         };
-        let write =
-            |data: Vec<u8>| Write::Create { path: path.clone(), data: layout.encode(&data), mode, acl: None };
-        let writes: VecDeque<_> = items.into_iter().map(write).collect();
-        Ok(self.puts.begin(call, writes))
+        Write::Create { path, data: self.layout.encode(item), mode, acl: None }
     }
 }
 
@@ -277,7 +285,21 @@ impl SharedQueue {
 
     /// Lists the items that nobody has claimed, in order.
     pub(super) async fn list(&self, call: &mut Call, verb: &str, is_synced: bool) -> Result<Vec<FreeItem>> {
-        let (layout, session) = (&self.layout, call.session().clone());
+        let (names, beside) = self.list_names(call, verb, is_synced).await?;
+        let session = call.session();
+        let (found, strays) = layout::free(&self.layout, &names, &beside, session.clock().wall());
+        delete_strays(session, &self.layout, strays);
+        Ok(found)
+    }
+
+    /// Lists the items, and what stands beside them.
+    pub(super) async fn list_names(
+        &self,
+        call: &mut Call,
+        verb: &str,
+        is_synced: bool,
+    ) -> Result<(Vec<String>, Vec<String>)> {
+        let layout = &self.layout;
         loop {
             let server_session = call.server_session(verb).await?;
             // In one flight. The claims first: what is claimed in between shows when it is taken.
@@ -291,11 +313,7 @@ impl SharedQueue {
             let claims = missing_is_empty(call.receive(verb, claims).await?);
             let items = missing_is_empty(call.receive(verb, items).await?);
             match (synced, claims, items) {
-                (Ok(()), Ok(claimed), Ok(names)) => {
-                    let (found, strays) = layout::free(layout, &names, &claimed, session.clock().wall());
-                    delete_strays(&session, layout, strays);
-                    return Ok(found);
-                }
+                (Ok(()), Ok(beside), Ok(names)) => return Ok((names, beside)),
                 (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) if error.is_unanswered() => {
                     call.retry_after_loss(verb).await?;
                 }

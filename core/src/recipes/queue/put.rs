@@ -151,7 +151,7 @@ impl Puts {
     ) -> Result<(), PutFailure> {
         let failure = |of, error: Error| PutFailure { of, error: error.with_path(&self.layout.items) };
         let first = |error| failure(1, error);
-        let fitting = self.cut(session, batches).map_err(first)?;
+        let fitting = self.cut(session, batches);
         let mut call = session.call(None);
         if batches[0].insists {
             call.outlast_outages();
@@ -288,8 +288,25 @@ impl Puts {
         batches
     }
 
-    /// How many of the items go into one transaction; TooLarge if the first one alone does not.
-    fn cut(&self, session: &Session, batches: &VecDeque<Batch>) -> Result<usize> {
+    /// TooLarge if the item goes into no transaction, not even alone.
+    pub(super) fn check_size(&self, session: &Session, item: &Write) -> Result<()> {
+        let (bytes, largest) = (session.server_session().measure().part(item), self.largest(session));
+        if bytes <= largest {
+            return Ok(());
+        }
+        let error = Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "too large: the item would be a packet of {} bytes, and a server takes at most {PACKET_LIMIT}; store large \
+                 values elsewhere and put a reference",
+                bytes + PACKET_LIMIT - largest
+            ),
+        );
+        Err(error.with_path(&self.layout.items))
+    }
+
+    /// How many of the items go into one transaction. Each of them alone does.
+    fn cut(&self, session: &Session, batches: &VecDeque<Batch>) -> usize {
         let (measure, largest) = (session.server_session().measure(), self.largest(session));
         let (mut many, mut bytes) = (0, 0);
         for item in batches.iter().flat_map(|batch| &batch.writes) {
@@ -299,17 +316,7 @@ impl Puts {
             }
             many += 1;
         }
-        if many > 0 || bytes == 0 {
-            return Ok(many);
-        }
-        Err(Error::new(
-            ErrorKind::TooLarge,
-            format!(
-                "too large: the item would be a packet of {} bytes, and a server takes at most {PACKET_LIMIT}; store large \
-                 values elsewhere and put a reference",
-                bytes + PACKET_LIMIT - largest
-            ),
-        ))
+        many
     }
 }
 

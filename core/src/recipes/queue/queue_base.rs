@@ -17,7 +17,8 @@ use tokio::sync::watch;
 
 use super::claim::{self, Item};
 use super::dead_letters::{self, DeadLetter};
-use super::layout::{FreeItem, ItemName, NodeLayout};
+use super::layout::{ItemName, NodeLayout};
+use super::looking::{self, QueueStats};
 use super::next_item::{Search, Store};
 use super::put::{IN_ONE, Put, PutSoFar};
 use super::room;
@@ -25,16 +26,13 @@ use super::take::{self, Got};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::QueueOptions;
-use crate::path::{self, PACKET_LIMIT};
+use crate::path::PACKET_LIMIT;
 use crate::recipes::wait_progress::{Listeners, WaitProgress, nobody, telling};
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
 use crate::session::random;
-use crate::session::server_session::ServerSession;
-use crate::session::skipped_nodes::Flaw;
-use crate::session::wire::{Flight, Stat, WireError};
 
 /// Items that wait to be taken. A [`Queue`](super::Queue), a [`PriorityQueue`](super::PriorityQueue) and a
 /// [`DelayQueue`](super::DelayQueue) each are a backlog, and so are the [`dead`](Backlog::dead) letters of one ([`DeadLetters`]).
@@ -286,8 +284,11 @@ impl Backlog {
         }
     }
 
-    /// TooLarge unless all shards have room for what they are to get.
+    /// TooLarge unless all shards have room for what they are to get, and a server takes each item.
     async fn check_room(&self, call: &mut Call, rows: &[Vec<Vec<u8>>], key: i64) -> Result<()> {
+        for row in rows {
+            self.stores[0].check_sizes(call.session(), row, key)?;
+        }
         let (all, first) = (self.stores.len(), self.puts.load(Ordering::Relaxed));
         for (at, _) in rows.iter().enumerate().take(all) {
             let layout = &self.stores[(first + at) % all].layout;
@@ -304,7 +305,7 @@ impl Backlog {
         let session = self.client.session()?;
         let mut left_out = LeftOut::of(&self.stores);
         for store in &*self.stores {
-            let next = left_out.unless_refused(peek(store, &session).await, "peek")?.flatten();
+            let next = left_out.unless_refused(looking::peek(store, &session).await, "peek")?.flatten();
             if next.is_some() {
                 return Ok(next);
             }
@@ -319,7 +320,7 @@ impl Backlog {
         let session = self.client.session()?;
         let mut all = 0;
         for store in &*self.stores {
-            all += len(&store.layout, &session).await?;
+            all += looking::len(&store.layout, &session).await?;
         }
         Ok(all)
     }
@@ -331,10 +332,37 @@ impl Backlog {
         let mut all = Vec::new();
         let mut left_out = LeftOut::of(&self.stores);
         for store in &*self.stores {
-            let found = left_out.unless_refused(items(&store.layout, &session).await, "items")?;
+            let found = left_out.unless_refused(looking::items(&store.layout, &session).await, "items")?;
             all.extend(found.into_iter().flatten());
         }
         Ok(all)
+    }
+
+    /// How many items can be taken, step aside, or are claimed, and how many dead letters there are: counted by the lists of
+    /// items and claims. Of shards all have to be counted: Denied if one may not be read. Of dead letters none is `dead`.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// let queue = client.queue("/queues/mail", Default::default())?;
+    /// queue.put_many(&["one", "two", "three"]).await?;
+    /// let item = queue.claim().await?;
+    /// let stats = queue.stats().await?;
+    /// assert_eq!((stats.ready, stats.delayed, stats.claimed, stats.dead), (2, 0, 1, 0));
+    /// item.nack().await?;
+    /// assert_eq!(queue.stats().await?.delayed, 1);
+    /// # Ok(()) });
+    /// ```
+    pub async fn stats(&self) -> Result<QueueStats> {
+        let session = self.client.session()?;
+        let mut counted = QueueStats::default();
+        for store in &*self.stores {
+            looking::count(store, &session, &mut counted).await?;
+        }
+        if self.living.is_none() {
+            counted.dead = looking::len(&self.stores[0].layout.dead(), &session).await?;
+        }
+        Ok(counted)
     }
 
     // ---- dead letters
@@ -359,19 +387,59 @@ impl Backlog {
     /// Puts the dead letters back into their queue, as new items; answers how many: `queue.dead().replay()`. Each moves in one transaction, so none
     /// is lost or doubled. Of the queue itself it is the same.
     pub async fn replay(&self) -> Result<usize> {
-        let session = self.client.session()?;
-        let living = self.living.as_deref().unwrap_or(self);
-        living.replay_all(&session).await.map_err(|error| error.with_path(living.path()))
+        let mut call = self.client.session()?.call(None);
+        let letters = looking::list(&self.dead_layout(), &mut call, dead_letters::REPLAY).await?;
+        self.replay_each(call, &letters).await
     }
 
-    async fn replay_all(&self, session: &Arc<Session>) -> Result<usize> {
-        let mut call = session.call(None);
-        let letters = list(&self.stores[0].layout.dead(), &mut call, dead_letters::REPLAY).await?;
+    /// The same for the one with that [`id`](DeadLetter::id); 0 if there is none, or somebody else has it.
+    pub async fn replay_one(&self, id: &str) -> Result<usize> {
+        let call = self.client.session()?.call(None);
+        match self.dead_layout().recognise(id) {
+            Some(letter) => self.replay_each(call, &[letter]).await,
+            None => {
+                let why = format!(
+                    "{id:?} is no id of a dead letter, which is such as \"qn-0000000007\"; give one that they say"
+                );
+                Err(Error::invalid("id", why).with_path(&*self.path))
+            }
+        }
+    }
+
+    async fn replay_each(&self, mut call: Call, letters: &[ItemName]) -> Result<usize> {
+        let (living, session) = (self.living.as_deref().unwrap_or(self), call.session().clone());
         let mut replayed = 0;
-        for letter in &letters {
-            replayed += usize::from(self.next_store().replay_one(session, &mut call, letter).await?);
+        for letter in letters {
+            let moved = living.next_store().replay_one(&session, &mut call, letter).await;
+            replayed += usize::from(moved.map_err(|error| error.with_path(living.path()))?);
         }
         Ok(replayed)
+    }
+
+    /// Deletes the dead letters that have been there for that long, by our clock and the server's; answers how many:
+    /// `queue.dead().purge(age)`. Zero is for all of them. Of the queue itself it is the same, and nothing else of it goes.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// # use std::time::Duration;
+    /// let queue = client.queue("/queues/mail", zkrecipes::QueueOptions::default().max_attempts(1))?;
+    /// queue.put(b"spam").await?;
+    /// queue.claim().await?.nack().await?;
+    /// assert_eq!(queue.dead().purge(Duration::from_secs(7 * 24 * 3600)).await?, 0);
+    /// assert_eq!(queue.dead().purge(Duration::ZERO).await?, 1);
+    /// # Ok(()) });
+    /// ```
+    pub async fn purge(&self, older_than: Duration) -> Result<usize> {
+        let session = self.client.session()?;
+        let living = self.living.as_deref().unwrap_or(self);
+        let purged = living.stores[0].purge(&session, older_than).await;
+        purged.map_err(|error| error.with_path(self.dead_layout().path))
+    }
+
+    /// That of the dead letters, of which this may be the queue, too.
+    fn dead_layout(&self) -> NodeLayout {
+        self.living.as_deref().unwrap_or(self).stores[0].layout.dead()
     }
 
     /// Where something is put next.
@@ -411,7 +479,7 @@ impl DeadLetters {
     /// other: its `problem` says why.
     pub async fn items(&self) -> Result<Vec<DeadLetter>> {
         let session = self.0.client.session()?;
-        letters(&self.0.stores[0].layout, &session).await
+        dead_letters::letters(&self.0.stores[0].layout, &session).await
     }
 }
 
@@ -601,146 +669,4 @@ impl LeftOut {
 fn log_left_out(error: Error, verb: &str) -> Error {
     tracing::warn!(target: "zkrecipes", event = "shard_left_out", path = error.path(), %error, "{verb}: one shard of the queue is left out");
     error
-}
-
-/// How many nodes are read at the same time.
-const READ_AT_ONCE: usize = 64;
-
-/// Asks behind a `sync` until it is answered; `None` when there is no such node.
-async fn now<T>(
-    call: &mut Call,
-    verb: &str,
-    node: &str,
-    request: impl Fn(&Arc<ServerSession>) -> Flight<T>,
-) -> Result<Option<T>> {
-    loop {
-        let server_session = call.server_session(verb).await?;
-        let link = server_session.link();
-        let (sync, answer) = (server_session.sync(node), request(&server_session));
-        let synced = call.receive(verb, sync).await?;
-        let answer = call.receive(verb, answer).await?;
-        match synced.and(answer) {
-            Ok(answer) if server_session.link() == link => return Ok(Some(answer)),
-            Err(WireError::NoNode) if server_session.link() == link => return Ok(None),
-            Err(error) if !error.is_unanswered() && error != WireError::NoNode => {
-                return Err(refusal(error, verb, node));
-            }
-            _ => call.retry_after_loss(verb).await?,
-        }
-    }
-}
-
-/// All items, in order.
-async fn list(layout: &NodeLayout, call: &mut Call, verb: &str) -> Result<Vec<ItemName>> {
-    let names = now(call, verb, &layout.items, |server| server.children(&layout.items)).await?;
-    Ok(layout.sort(&names.unwrap_or_default()))
-}
-
-/// How many there are, without listing them.
-async fn len(layout: &NodeLayout, session: &Arc<Session>) -> Result<usize> {
-    let mut call = session.call(None);
-    let stat = now(&mut call, "len", &layout.items, |server| server.exists(&layout.items)).await?.flatten();
-    Ok(stat.and_then(|stat| usize::try_from(stat.num_children).ok()).unwrap_or(0))
-}
-
-/// The data of all, in order.
-async fn items(layout: &NodeLayout, session: &Arc<Session>) -> Result<Vec<Vec<u8>>> {
-    let (mut call, verb) = (session.call(None), "items");
-    let names = list(layout, &mut call, verb).await?;
-    let mut all = Vec::new();
-    let visit = |name: &ItemName, read: Result<(Vec<u8>, Stat)>| {
-        let node = path::join(&layout.items, &name.text);
-        let Ok((bytes, _)) = read else { return session.skip(&node, Flaw::Denied) };
-        let mut rest = Some(bytes);
-        while let Some(bytes) = rest {
-            let Ok((data, more)) = layout.decode(&bytes) else { return session.skip(&node, Flaw::Encoding) };
-            all.push(data);
-            rest = more;
-        }
-    };
-    each(layout, &mut call, verb, &names, visit).await?;
-    Ok(all)
-}
-
-/// Reads one after the other; what is gone meanwhile is left out.
-async fn each(
-    layout: &NodeLayout,
-    call: &mut Call,
-    verb: &str,
-    names: &[ItemName],
-    mut visit: impl FnMut(&ItemName, Result<(Vec<u8>, Stat)>) + Send,
-) -> Result<()> {
-    for names in names.chunks(READ_AT_ONCE) {
-        let server_session = call.server_session(verb).await?;
-        let nodes: Vec<_> = names.iter().map(|name| path::join(&layout.items, &name.text)).collect();
-        for ((name, node), flight) in names.iter().zip(&nodes).zip(server_session.get_each(&nodes)) {
-            let mut answer = call.receive(verb, flight).await?;
-            while answer.as_ref().is_err_and(WireError::is_unanswered) {
-                call.retry_after_loss(verb).await?;
-                let server_session = call.server_session(verb).await?;
-                answer = call.receive(verb, server_session.get_data(node)).await?;
-            }
-            match answer {
-                // Taken meanwhile.
-                Err(WireError::NoNode) => {}
-                Err(error @ WireError::NoAuth) => visit(name, Err(refusal(error, verb, node))),
-                Err(error) => return Err(refusal(error, verb, node)),
-                Ok(read) => visit(name, Ok(read)),
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The data of the next that could be taken.
-async fn peek(store: &Store, session: &Arc<Session>) -> Result<Option<Vec<u8>>> {
-    let (layout, verb) = (&store.layout, "peek");
-    let mut call = session.call(None);
-    for FreeItem { name, pause } in store.list(&mut call, verb, true).await? {
-        let wall = session.clock().wall();
-        if layout.is_early(&name, wall) {
-            break;
-        }
-        if pause.is_some_and(|pause| session.now() < pause.until(session.now(), wall)) {
-            continue;
-        }
-        let node = path::join(&layout.items, &name.text);
-        match call.ask(verb, |server| server.get_data(&node)).await {
-            Ok((bytes, _)) => match layout.decode(&bytes) {
-                Ok((data, _)) => return Ok(Some(data)),
-                Err(_) => session.skip(&node, Flaw::Encoding),
-            },
-            Err(failure) if failure.is(&WireError::NoNode) => {}
-            Err(failure) if failure.is(&WireError::NoAuth) => session.skip(&node, Flaw::Denied),
-            Err(failure) => return Err(failure.about(verb, &node)),
-        }
-    }
-    Ok(None)
-}
-
-/// All dead letters, in order; also those that cannot be read, which say so.
-async fn letters(layout: &NodeLayout, session: &Arc<Session>) -> Result<Vec<DeadLetter>> {
-    let (mut call, verb) = (session.call(None), "items");
-    let names = list(layout, &mut call, verb).await?;
-    let mut letters = Vec::new();
-    each(layout, &mut call, verb, &names, |name, read| {
-        let node = path::join(&layout.items, &name.text);
-        let (letter, problem) = match read {
-            Ok((bytes, stat)) => {
-                let mut letter = DeadLetter::new(&name.text, &bytes, &stat);
-                let decoded = layout.decode(&bytes).map(|(data, _)| letter.data = data);
-                if decoded.is_err() {
-                    session.skip(&node, Flaw::Encoding);
-                }
-                (letter, decoded.err())
-            }
-            Err(error) => {
-                session.skip(&node, Flaw::Denied);
-                (DeadLetter::unread(&name.text), Some(error))
-            }
-        };
-        letters.push(DeadLetter { problem: problem.map(|error| error.to_string()), ..letter });
-    })
-    .await?;
-    Ok(letters)
 }

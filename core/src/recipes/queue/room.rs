@@ -214,6 +214,7 @@ impl QueueRoom {
         call: &mut Call,
         first: &VecDeque<Write>,
     ) -> Result<Option<usize>> {
+        let mut most_now = MOST;
         let stat = loop {
             let stat = match call.ask(VERB, |server| server.exists(&self.items)).await {
                 Ok(stat) => stat,
@@ -222,6 +223,11 @@ impl QueueRoom {
             let Some(parent) = stat.filter(|parent| is_nearly_used_up(parent, self.newest)) else {
                 break stat;
             };
+            if parent.num_children > 0 && self.newest.is_none() && !is_used_up(&parent) {
+                // The number that one more item gets will tell.
+                most_now = 1;
+                break stat;
+            }
             if parent.num_children > 0 || !begin_anew(&self.items, call).await? {
                 if session.is_first_time(&format!("numbers of {}", self.items)) {
                     let path = &self.items;
@@ -250,7 +256,7 @@ impl QueueRoom {
                 ),
             ));
         }
-        self.unlooked = (left / PART).clamp(FEWEST, MOST).min(left);
+        self.unlooked = (left / PART).clamp(FEWEST, MOST).min(left).min(most_now);
         Ok(Some(left))
     }
 }
@@ -325,12 +331,22 @@ async fn begin_anew(items: &str, call: &mut Call) -> Result<bool> {
     }
 }
 
-/// Whether its children soon get numbers that tell nothing of the order. What a server tells as `cversion` is how many were made
-/// and how many went, modulo 2^32. Not every kind of server counts so: the number of the newest item outweighs it, where one is known.
+/// The number that its next child gets. What a server tells as `cversion` is how many were made and how many went, modulo 2^32. Not
+/// every kind of server counts so.
+fn next_number(parent: &Stat) -> u32 {
+    (parent.cversion as u32).wrapping_add(parent.num_children as u32) / 2
+}
+
+/// Whether its children soon get numbers that tell nothing of the order. The number of the newest item outweighs what the server
+/// counts, and who knows none puts one item to learn it.
 fn is_nearly_used_up(parent: &Stat, newest: Option<i32>) -> bool {
-    let next = (parent.cversion as u32).wrapping_add(parent.num_children as u32) / 2;
     let is_near = |number: u32| number > i32::MAX as u32 - NUMBERS_LEFT_OVER;
-    is_near(next) && newest.is_none_or(|newest| is_near(newest as u32))
+    is_near(next_number(parent)) && newest.is_none_or(|newest| is_near(newest as u32))
+}
+
+/// Whether no number is to be spent on finding out.
+fn is_used_up(parent: &Stat) -> bool {
+    next_number(parent) > i32::MAX as u32 - NUMBERS_LEFT_OVER / 100
 }
 
 pub(super) fn used_up() -> Error {
