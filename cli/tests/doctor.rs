@@ -51,7 +51,7 @@ fn a_server_that_is_down_is_a_failure_and_the_others_are_looked_at_all_the_same(
     let hosts = format!("{nobody},{}", server.connect_string());
     let ended = support::Running::of({
         let mut command = bare();
-        command.args(["doctor", "--json", "--connect-timeout", "1", "--hosts", &hosts]);
+        command.args(["doctor", "--json", "--connect-timeout", "2", "--hosts", &hosts]);
         command
     })
     .end();
@@ -69,7 +69,7 @@ fn what_the_servers_grant_instead_of_what_was_asked_for_is_a_warning() {
     assert_eq!(ended.status, 1, "{ended:?}");
     assert_found(&ended.out, "session", "warning", "maxSessionTimeout is 5s");
     let server = support::server();
-    let ended = run(&server, &["doctor", "--json", "--session-timeout", "500ms"]);
+    let ended = run(&server, &["doctor", "--json", "--session-timeout", "3s"]);
     assert_eq!(ended.status, 0, "its ticks are short: {ended:?}");
 }
 
@@ -227,7 +227,7 @@ fn of_three_servers_one_that_lags_is_told_and_so_is_one_that_is_gone() {
             "--connect-timeout",
             "2",
             "--session-timeout",
-            "1s",
+            "4s",
             "--hosts",
             &hosts,
         ]);

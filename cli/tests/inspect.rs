@@ -396,7 +396,7 @@ fn a_watch_costs_the_server_little() {
 #[test]
 fn a_watch_waits_through_an_outage() {
     let server = server();
-    let watch = start(&server, &["watch", PATH, "--connect-timeout", "300ms"]);
+    let watch = start(&server, &["watch", PATH, "--connect-timeout", "1s"]);
     let mut holder = holding(&server, &["--identity", "one", PATH], UNTIL_A_LINE);
     assert!(watch.out.line().contains("holds"));
     server.stop();

@@ -5,6 +5,7 @@ mod support;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use serde_json::Value;
 use support::{
@@ -247,10 +248,12 @@ fn what_has_not_changed_is_not_sent_again() {
 
 #[test]
 fn who_only_looks_writes_nothing_and_asks_nothing_while_nothing_changes() {
-    let server = server();
-    let mut holder = holding(&server, &["--session-timeout", "60s", PATH], UNTIL_A_LINE);
+    // So long that no sign of life of a session is among what is counted.
+    let server =
+        Server::builder().max_session_timeout(Duration::from_secs(600)).start().expect("a free port");
+    let mut holder = holding(&server, &[PATH], UNTIL_A_LINE);
     let before = server.sessions();
-    let page = Page::open(&server, &["--session-timeout", "60s"]);
+    let page = Page::open(&server, &["--session-timeout", "600s"]);
     eventually("it is shown", || page.state()["found"][0]["holding"] == 1);
     let own: Vec<u64> = server.sessions().into_iter().filter(|session| !before.contains(session)).collect();
     let asked = || {

@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    const SOON: Duration = Duration::from_secs(1);
+    const SOON: Duration = Duration::from_secs(20);
 
     /// A job that says when it is begun, and ends when what it was given is dropped.
     fn busy(begun: &Sender<()>) -> (Job, Sender<()>) {
@@ -257,8 +257,10 @@ mod tests {
         drop(state);
         // One wake-up for two jobs: the other one was swallowed.
         pool.work.notify_one();
+        // Sooner than a thread looks that has waited for as long as one may be idle.
+        let sooner = IDLE * 9 / 10;
         for _ in 0..2 {
-            begun.recv_timeout(SOON).expect("it is begun while the others go on");
+            begun.recv_timeout(sooner).expect("it is begun while the others go on");
         }
     }
 }

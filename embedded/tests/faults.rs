@@ -139,16 +139,21 @@ fn black_holes_swallow_one_way_or_both() {
 
 #[test]
 fn a_black_hole_that_ends_by_itself_breaks_what_it_took_from() {
-    for fault in [Fault::black_hole(), Fault::black_hole_requests(), Fault::black_hole_replies()] {
-        let (server, mut raw) = start();
-        let mut idle = Raw::connect(&server.connect_string());
-        server.inject(fault.lasting(50 * MS));
-        raw.send(Op::SYNC, |w| _ = w.string("/"));
-        assert!(raw.is_closed());
-        assert_eq!(server.connections(), 1);
-        idle.ping();
-        Raw::attach(&server.connect_string(), raw.session, &raw.password, 5000, 0).unwrap().ping();
-    }
+    // Each lasts long enough for a request to come in time; so all at once.
+    std::thread::scope(|scope| {
+        for fault in [Fault::black_hole(), Fault::black_hole_requests(), Fault::black_hole_replies()] {
+            scope.spawn(move || {
+                let (server, mut raw) = start();
+                let mut idle = Raw::connect(&server.connect_string());
+                server.inject(fault.lasting(1000 * MS));
+                raw.send(Op::SYNC, |w| _ = w.string("/"));
+                assert!(raw.is_closed());
+                assert_eq!(server.connections(), 1);
+                idle.ping();
+                Raw::attach(&server.connect_string(), raw.session, &raw.password, 5000, 0).unwrap().ping();
+            });
+        }
+    });
 }
 
 #[test]

@@ -57,7 +57,8 @@ async function verbsOf(world, client) {
 }
 
 promise('with an aborted signal every verb rejects with its reason at once, and nothing is sent', async (world) => {
-  const client = await world.connect()
+  // Nothing of its own accord either, in so short a time.
+  const client = await world.connect({ sessionTimeout: 60_000 })
   const verbs = await verbsOf(world, client)
   world.server.clearLog()
   const reason = { any: 'value' }

@@ -70,7 +70,9 @@ def check_night(story: Story, session: str, path: str, proxy: Proxy, metrics: zk
     levels = {record.event: record.levelname for record in story.records}  # type: ignore[attr-defined]
     assert (levels["reconnected"], levels["lost"], levels["session_lost"]) == ("INFO", "WARNING", "ERROR")
 
-    assert (metrics.sessions, metrics.sessions_lost, metrics.reconnections) == (2, 1, 1)
+    assert (metrics.sessions, metrics.sessions_lost) == (2, 1)
+    # A machine that is busy may lose touch once more.
+    assert metrics.reconnections >= 1
     assert metrics.suspensions >= 2
     assert metrics.losses["session"] == 1
     assert (metrics.acquisitions, metrics.holding, metrics.holds.count) == (1, 0, 1)
@@ -80,12 +82,12 @@ def check_night(story: Story, session: str, path: str, proxy: Proxy, metrics: zk
 
 def test_a_partition_can_be_told_from_logs_and_metrics_alone(hosts: str) -> None:
     with listening(logging.INFO) as story, Proxy(hosts.partition("/")[0]) as proxy:
-        client = zkrecipes.Client(proxy.connect_string, session_timeout=2)
+        client = zkrecipes.Client(proxy.connect_string, session_timeout=3)
         session, path = f"{client.session_id:#x}", "/locks/night"
         held = client.lock(path).acquire()
         assert held
         proxy.drop_connections()
-        eventually(lambda: client.metrics.reconnections == 1)
+        eventually(lambda: client.metrics.reconnections >= 1)
         proxy.pause()
         eventually(lambda: not held.is_held and client.metrics.sessions_lost == 1)
         proxy.resume()
@@ -97,12 +99,12 @@ def test_a_partition_can_be_told_from_logs_and_metrics_alone(hosts: str) -> None
 def test_asyncio_tells_the_same_of_a_partition(hosts: str) -> None:
     async def night() -> None:
         with listening(logging.INFO) as story, Proxy(hosts.partition("/")[0]) as proxy:
-            client = await aio.Client.connect(proxy.connect_string, session_timeout=2)
+            client = await aio.Client.connect(proxy.connect_string, session_timeout=3)
             session, path = f"{client.session_id:#x}", "/locks/night-of-tasks"
             held = await client.lock(path).acquire()
             assert held
             proxy.drop_connections()
-            eventually(lambda: client.metrics.reconnections == 1)
+            eventually(lambda: client.metrics.reconnections >= 1)
             proxy.pause()
             eventually(lambda: not held.is_held and client.metrics.sessions_lost == 1)
             proxy.resume()

@@ -180,9 +180,9 @@ def test_what_a_cancelled_task_took_goes_back(server: EmbeddedServer, verb: str)
             queue = client.queue("/queue", max_attempts=0)
             await queue.put("one")
             for _ in range(20):
+                server.clear_log()
                 taking = asyncio.ensure_future(getattr(queue, verb)())
                 await asyncio.sleep(0)
-                server.clear_log()
                 # The loop hears of it only after this.
                 eventually(lambda: server.count("multi") + server.count("delete") > 0)
                 taking.cancel()

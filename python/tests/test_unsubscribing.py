@@ -75,8 +75,8 @@ held = client.lock("/lock").acquire()
 unsubscribe = held.on_lost(callback)
 client.nodes.delete(held.node)
 begun.wait()
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     unsubscribe()
 except KeyboardInterrupt:
     print("interrupted", flush=True)

@@ -83,13 +83,13 @@ void a_partition_can_be_told_from_logs_and_metrics_alone() {
     });
   };
   zkr::Options options;
-  options.session_timeout = 2s;
+  options.session_timeout = 3s;
   zkr::Client client(proxy.connect_string(), options);
   auto mutex = client.lock("/told");
   const auto held = mutex.acquire(20s);
   proxy.drop_connections();
-  CHECK(eventually([&] { return client.metrics().at("reconnections") == 1; }));
-  CHECK(eventually([&] { return count("reconnected", "server", proxy.connect_string()) == 1; }));
+  CHECK(eventually([&] { return client.metrics().at("reconnections") >= 1; }));
+  CHECK(eventually([&] { return count("reconnected", "server", proxy.connect_string()) >= 1; }));
   proxy.pause();
   CHECK(eventually([&] { return client.metrics().at("losses.session") == 1; }));
   CHECK(eventually([&] { return count("lost", "path", "/told") == 1; }));

@@ -62,7 +62,7 @@ void a_partition_can_be_told_from_logs_and_metrics_alone(void) {
   zkr_options options = ZKR_OPTIONS_INIT;
   static story told = {.lock = PTHREAD_MUTEX_INITIALIZER, .of = {"?"}};
 
-  options.session_timeout_ms = 2000;
+  options.session_timeout_ms = 3000;
   snprintf(told.of[1], sizeof told.of[1], "%s", path("partition"));
   OK(zkr_test_proxy_start(hosts(), &proxy, &error));
   OK(zkr_on_log(ZKR_LOG_INFO, note_story, &told, &log, &error));
@@ -75,7 +75,7 @@ void a_partition_can_be_told_from_logs_and_metrics_alone(void) {
   CHECK(metric(client, "acquisitions") == 1 && metric(client, "holding") == 1);
 
   OK(zkr_test_proxy_drop_connections(proxy, &error));
-  EVENTUALLY(metric(client, "reconnections") == 1);
+  EVENTUALLY(metric(client, "reconnections") >= 1);
   OK(zkr_test_proxy_pause(proxy, &error));
   EVENTUALLY(!zkr_lock_is_held(lock) && metric(client, "sessions_lost") == 1);
   OK(zkr_test_proxy_resume(proxy, &error));

@@ -34,9 +34,13 @@ def serves_one_user_after_the_other(world: World, web: Web, server: Program, *, 
     work in a thread goes on, and a coroutine is interrupted."""
     # In turn.
     gate = world.gate
+    before = gate.count("begun")
+    first = web.asking("ann")
+    gate.begun(before + 1)
+    second = web.asking("ann")
+    eventually(lambda: len(world.line("/users/ann")) == 2, "the second one waits")
     gate.open()
-    both = [web.asking("ann") for _ in range(2)]
-    assert [one.result() for one in both] == [200, 200]
+    assert [first.result(), second.result()] == [200, 200]
     assert web.ask("no%20user") in (400, 404, 422)
 
     # One is at it: another one of the same user waits in vain, and one of another user does not wait.

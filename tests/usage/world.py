@@ -164,4 +164,4 @@ class World:
 
     def free_at_once(self, path: str) -> None:
         """Sooner than the end of a session that nobody has closed."""
-        eventually(lambda: not self.line(path), f"{path} is free at once", within=1.5)
+        eventually(lambda: not self.line(path), f"{path} is free at once", within=5)

@@ -101,7 +101,7 @@ async fn a_change_is_made_once_whatever_request_or_answer_is_lost() {
     }
 }
 
-/// Loses the answer to a change of the client's, and holds its connection back until it is let go.
+/// Loses the answer to a change of the client's, and lets nobody connect until the faults are cleared.
 async fn in_doubt(
     ground: &Ground,
     client: &Client,
@@ -109,8 +109,8 @@ async fn in_doubt(
 ) -> tokio::task::JoinHandle<zkrecipes::Result<i64>> {
     let session = client.session_id();
     let fault = ground.inject(Fault::drop_after("multi").session(session));
-    // Until it is asked whether the change was made.
-    ground.inject(Fault::delay_request("multi", Duration::from_millis(500)).session(session).nth(2));
+    // So that it is not asked yet whether the change was made.
+    ground.inject(Fault::refuse_connections(1).forever());
     let counter = counter_of(client);
     let adding = tokio::spawn(async move { counter.add(n).await });
     eventually("the answer is lost", || ground.fault_fired(fault)).await;
@@ -135,16 +135,16 @@ async fn a_change_whose_mark_was_deleted_has_no_answer() {
                 // Nobody else deletes a mark so soon: it is taken for one that was never there, as if the change had not
                 // arrived. That is why only its owner's time allows others to.
                 add(&other, 10).await;
+                ground.clear_faults();
                 let added = soon("the answer", adding).await.expect("joined").expect("made anew");
                 assert_eq!(added, before + 12);
-                ground.clear_faults();
                 continue;
             }
             add(&other, 10).await;
+            ground.clear_faults();
             let error = soon("the answer", adding).await.expect("joined").expect_err("nobody knows");
             assert_eq!(error.kind(), ErrorKind::ConnectionLost);
             assert!(error.to_string().contains("cannot be known"), "{error}");
-            ground.clear_faults();
             assert_eq!(value(&client).await, before + 12);
             assert_eq!(add(&client, 1).await, before + 13);
             client.close(Some(SOON)).await.expect("closed");
@@ -161,12 +161,17 @@ fn brief(session_timeout: Duration, give_up_after: Duration) -> ClientOptions {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mark_is_taken_from_nobody_who_may_need_it() {
     for ground in grounds() {
-        // It needs its mark for three times as long as its session and its patience last together.
-        let second = Duration::from_secs(1);
-        let client = ground.client_with(brief(second, second / 2)).await;
+        let client = ground.client_with(brief(TEN, TEN)).await;
         let (other, onlooker) = (ground.client(TEN).await, ground.client(TEN).await);
         ground.inject(Fault::drop_before("delete").session(client.session_id()).forever());
         add(&client, 1).await;
+        // It needs its mark for three times as long as its session and its patience last together.
+        let mark = onlooker.nodes().children(PATH).await.expect("listed").remove(0);
+        let mark = format!("{PATH}/{mark}");
+        assert_eq!(onlooker.nodes().get(&mark).await.expect("read").0, b"1 60000");
+        // Nobody waits for a minute here.
+        let needed = Duration::from_secs(4);
+        onlooker.nodes().set(&mark, b"1 4000", None).await.expect("set");
         let seen = Instant::now();
         add(&other, 1).await;
         eventually("others' marks are looked at", || {
@@ -180,7 +185,7 @@ async fn a_mark_is_taken_from_nobody_who_may_need_it() {
             }
         })
         .await;
-        assert!(seen.elapsed() >= second * 3 / 2 * 3, "taken after {:?}", seen.elapsed());
+        assert!(seen.elapsed() >= needed, "taken after {:?}", seen.elapsed());
         ground.clear_faults();
         // Who finds its mark gone, and is in no doubt, makes another.
         assert_eq!(add(&client, 1).await, 3);
@@ -194,7 +199,7 @@ async fn a_mark_is_taken_from_nobody_who_may_need_it() {
 async fn a_client_that_closes_in_the_middle_of_a_change_leaves_no_mark() {
     for ground in grounds() {
         let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
-        let slow = Fault::delay_request("multi", Duration::from_millis(300)).session(client.session_id());
+        let slow = Fault::delay_request("multi", Duration::from_secs(2)).session(client.session_id());
         let fault = ground.inject(slow);
         let counter = counter_of(&client);
         let adding = tokio::spawn(async move { counter.add(1).await });
@@ -213,7 +218,7 @@ async fn a_change_that_is_withdrawn_in_the_line_is_not_made() {
     for ground in grounds() {
         let client = ground.client(TEN).await;
         add(&client, 1).await;
-        let fault = ground.inject(Fault::delay_reply("multi", Duration::from_millis(300)));
+        let fault = ground.inject(Fault::delay_reply("multi", Duration::from_secs(2)));
         let counter = counter_of(&client);
         let first = tokio::spawn(async move { counter.add(1).await });
         eventually("the first is on its way", || ground.fault_fired(fault)).await;
@@ -367,7 +372,7 @@ async fn nothing_is_left_of_a_counter_that_was_only_read() {
 async fn a_counter_that_was_made_anew_is_not_taken_for_the_one_before() {
     for ground in grounds() {
         let second = Duration::from_secs(1);
-        let (client, other) = (ground.client_with(brief(second, second / 2)).await, ground.client(TEN).await);
+        let (client, other) = (ground.client_with(brief(second, second)).await, ground.client(TEN).await);
         // Who has a handle keeps the mark for a while, and goes on from there.
         let counter = counter_of(&client);
         assert_eq!((counter.add(1).await, counter.add(1).await), (Ok(1), Ok(2)));
@@ -390,7 +395,8 @@ async fn crowd(
     other: &Client,
 ) -> tokio::task::JoinHandle<zkrecipes::Result<i64>> {
     let slow = || {
-        let slow = Fault::delay_request("multi", Duration::from_millis(300)).session(client.session_id());
+        // Long enough for what the other does meanwhile, and shorter than any client here has patience.
+        let slow = Fault::delay_request("multi", Duration::from_millis(800)).session(client.session_id());
         ground.inject(slow)
     };
     let first = slow();
@@ -410,7 +416,7 @@ async fn a_counter_that_goes_while_many_count_comes_back_to_stay() {
     let ground = Ground::Embedded(server.clone());
     let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
     add(&other, 1).await;
-    let late = Fault::delay_request("create2", Duration::from_millis(500)).session(client.session_id());
+    let late = Fault::delay_request("create2", Duration::from_secs(1)).session(client.session_id());
     let queues = ground.inject(late);
     let adding = crowd(&ground, &client, &other).await;
     eventually("it queues", || ground.fault_fired(queues)).await;
@@ -428,8 +434,8 @@ async fn a_lost_answer_is_found_however_long_its_owner_has_patience() {
         let (client, other) = (ground.client_with(brief(TEN, Duration::MAX)).await, ground.client(TEN).await);
         let adding = in_doubt(&ground, &client, 1).await;
         add(&other, 10).await;
-        soon("the answer", adding).await.expect("joined").expect("it was made");
         ground.clear_faults();
+        soon("the answer", adding).await.expect("joined").expect("it was made");
         assert_eq!(value(&other).await, 11);
         client.close(Some(SOON)).await.expect("closed");
     }
@@ -443,9 +449,9 @@ async fn a_mark_that_cannot_be_read_is_not_taken_for_none() {
         let mark = other.nodes().children(PATH).await.expect("listed").remove(0);
         other.nodes().set(&format!("{PATH}/{mark}"), b"1 forever", None).await.expect("set");
         add(&other, 10).await;
+        ground.clear_faults();
         let error = soon("the answer", adding).await.expect("joined").expect_err("nobody knows");
         assert!(error.to_string().contains("cannot be known"), "{error}");
-        ground.clear_faults();
         assert_eq!(value(&other).await, 11);
         client.close(Some(SOON)).await.expect("closed");
     }
@@ -498,7 +504,7 @@ async fn marks_that_cannot_be_deleted_do_not_pile_up() {
     for ground in grounds() {
         let owner = without_deletion(&ground).await;
         let second = Duration::from_secs(1);
-        let client = ground.client_with(brief(second, second / 2)).await;
+        let client = ground.client_with(brief(second * 3 / 2, second)).await;
         let counter = counter_of(&client);
         counter.add(1).await.expect("added");
         let deletions = || ground.requests_of(&client, "delete").len();

@@ -51,7 +51,7 @@ async fn a_write_that_comes_late_undoes_nothing_where_every_version_is_taken_for
     // Somebody else's library has led it there.
     assert!(server.set_data_version(PATH, -1));
     let slow =
-        server.inject(Fault::delay_request("multi", Duration::from_millis(300)).session(late.session_id()));
+        server.inject(Fault::delay_request("multi", Duration::from_secs(2)).session(late.session_id()));
     let counting = tokio::spawn(async move { counts_late.add(1).await });
     eventually("it has read, and writes", || server.fault_fired(slow)).await;
     assert_eq!(soon("the sum", counts_early.add(100)).await.expect("counted"), 110);

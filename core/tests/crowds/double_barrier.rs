@@ -58,7 +58,8 @@ async fn members_of_one_process() {
     let number = |n: usize| words[n].parse::<usize>().expect("a number");
     let mut clients = Vec::new();
     for _ in 0..SESSIONS {
-        clients.push(Client::connect(words[0], options(TEN)).await.expect("the server answers"));
+        // So long that their hearts hardly count, and that nobody loses anything on a busy machine.
+        clients.push(Client::connect(words[0], options(6 * TEN)).await.expect("the server answers"));
     }
     let barrier = |n: usize| clients[n % SESSIONS].double_barrier(PATH, number(2), None).expect("valid");
     let members: Vec<_> = (0..number(1)).map(barrier).collect();
@@ -68,8 +69,8 @@ async fn members_of_one_process() {
             let (member, enters) = (member.clone(), word == "enter");
             tokio::spawn(async move {
                 match enters {
-                    true => member.enter(Some(SOON)).await,
-                    false => member.leave(Some(SOON)).await,
+                    true => member.enter(Some(3 * SOON)).await,
+                    false => member.leave(Some(3 * SOON)).await,
                 }
             })
         };

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::support::server;
+use crate::support::{eventually, server};
 use futures_util::FutureExt;
 use zkrecipes::{Client, ClientOptions, Held, LockOptions, RetryOptions};
 use zkrecipes_embedded::{Fault, Server};
@@ -207,14 +207,25 @@ async fn try_acquire_gets_a_free_lock_also_in_a_busy_task() -> TestResult {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_holder_beats_once_per_eighth_of_the_session_timeout() -> TestResult {
     let server = server();
-    let client = Client::connect(&server.connect_string(), options(1200 * MS)).await?;
+    let timeout = 4000 * MS;
+    let client = Client::connect(&server.connect_string(), options(timeout)).await?;
     let held = client.lock("/locks/a", LockOptions::default())?.acquire().await?;
-    tokio::time::sleep(1200 * MS).await;
     server.clear_log();
-    tokio::time::sleep(6000 * MS).await;
-    let beats = server.count("multi", "/locks/**");
+    // A busy machine makes some gaps longer, and what is late is made up for: not in the middle.
+    let mut beats: Vec<Instant> = Vec::new();
+    eventually("it beats", || {
+        let more = server.count("multi", "/locks/**") - beats.len();
+        beats.extend(std::iter::repeat_n(Instant::now(), more));
+        beats.len() > 12
+    })
+    .await;
     assert!(held.is_held());
+    let mut gaps: Vec<_> = beats.windows(2).map(|two| two[1] - two[0]).collect();
+    let all: Duration = gaps.iter().sum();
+    gaps.sort();
+    let usual = gaps[gaps.len() / 2];
     // Where answers are late it may be one per twelfth.
-    assert!((38..=61).contains(&beats), "{beats} heartbeats in five session timeouts, 40 are due");
+    assert!(usual >= timeout / 13 && usual < timeout / 6, "one heartbeat each {usual:?}: {gaps:?}");
+    assert!(all > timeout / 13 * gaps.len() as u32, "{} heartbeats in {all:?}", beats.len());
     Ok(())
 }

@@ -69,13 +69,14 @@ async fn a_member_is_one_over_sessions_and_deletions() {
 async fn a_node_that_an_older_session_of_ours_has_left_is_made_again() {
     let ground = grounds().remove(0);
     let Ground::Embedded(server) = &ground else { unreachable!("the first is embedded") };
-    let (a, b) = (ground.client(Duration::from_secs(2)).await, ground.client(TEN).await);
+    let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
     let of_a = of(&a);
     of_a.join("a", b"1").await.expect("joined");
     let node = format!("{PATH}/a");
     let before = b.nodes().exists(&node).await.expect("asked").expect("there");
     // The client is told that its session is over, and the server still has it.
     ground.inject(Fault::answer_expired("*").session(a.session_id()));
+    a.nodes().exists("/").await.ok();
     soon("it is made again", async {
         loop {
             let now = b.nodes().exists(&node).await.expect("asked");
@@ -111,10 +112,11 @@ async fn a_lost_answer_leaves_one_membership_or_none() {
             assert!(ground.fault_fired(fault));
             assert_eq!(group.members().await.expect("listed"), members(&[]));
             // Given up while the create is on its way.
-            let slow = ground.inject(Fault::delay_reply("create2", Duration::from_millis(100)));
+            let slow = ground.inject(Fault::delay_reply("create2", Duration::from_millis(500)));
             let mut joining = Box::pin(group.join("b", b""));
             let fired = eventually("it is on its way", || ground.fault_fired(slow));
             tokio::select! {
+                biased;
                 () = fired => {}
                 _ = &mut joining => panic!("answered before"),
             }

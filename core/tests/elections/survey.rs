@@ -36,10 +36,16 @@ fn the<'a>(found: &'a [Found], path: &str) -> &'a Found {
     found.iter().find(|found| found.path == path).unwrap_or_else(|| panic!("{path} is not in {found:?}"))
 }
 
-/// How much a client has asked for in all, whatever it was.
+/// How much a client has asked for in all, whatever it was, but for pings and the contact that an idle session keeps.
 fn requests(ground: &Ground, client: &Client) -> usize {
     let session = client.session_id();
-    ground.log().iter().filter(|entry| entry.session_id == session && entry.op != "ping").count()
+    let root: &str = match ground {
+        Ground::Embedded(_) => "/",
+        Ground::Real { chroot, .. } => chroot,
+    };
+    let is_own = |op: &str, path: &str| op == "ping" || op == "sync" && path == root;
+    let log = ground.log();
+    log.iter().filter(|entry| entry.session_id == session && !is_own(entry.op, &entry.path)).count()
 }
 
 async fn named(ground: &Ground, identity: &str, naming: Naming) -> Client {

@@ -539,7 +539,7 @@ async fn a_write_that_arrives_when_the_node_is_somebody_elses_changes_nothing() 
             let group = client.group(PATH, GroupOptions::default()).expect("valid");
             group.join("a", b"ours").await.expect("joined");
             let node = format!("{PATH}/a");
-            let slow = Fault::delay_request(op, Duration::from_millis(300)).session(client.session_id());
+            let slow = Fault::delay_request(op, Duration::from_millis(800)).session(client.session_id());
             let slow = ground.inject(slow);
             let asking = tokio::spawn(async move {
                 match op {

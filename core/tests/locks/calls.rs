@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::support::{SOON, connected, eventually, options, server};
 use zkrecipes::drive::{CancelToken, Tick, acquire, start, wait};
 use zkrecipes::{Client, ClientOptions, ErrorKind, LockOptions, RetryOptions, State};
-use zkrecipes_embedded::Fault;
+use zkrecipes_embedded::{Fault, Server};
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;
 const MS: Duration = Duration::from_millis(1);
@@ -18,10 +18,36 @@ fn poll_once<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
+/// A client with such options that is in touch again after an outage as long as its lease, in which its session has lived on:
+/// nothing is certain in it for a while. The server's clock stands still from here on.
+async fn after_an_outage(server: &Server, options: ClientOptions) -> Client {
+    let timeout = options.session_timeout;
+    server.freeze_clock();
+    for _ in 0..10 {
+        let asked = Instant::now();
+        let client = connected(server, options.clone()).await;
+        let session = client.session_id();
+        server.pause();
+        // Later an idle client would have made contact, for which a lease could be certain again at once.
+        let is_in_time = asked.elapsed() < timeout / 8;
+        if is_in_time {
+            tokio::time::sleep(timeout * 19 / 20).await;
+        }
+        server.resume();
+        // Without a connection nothing would be tried.
+        eventually("it is in touch", || client.state() == State::Connected).await;
+        // A machine that was busy may have made it longer than the session.
+        if is_in_time && client.session_id() == session {
+            return client;
+        }
+    }
+    panic!("no outage was as long as the lease and no longer than the session");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_for_the_handles_own_gate_does_not_use_up_the_retry_budget() -> TestResult {
     let server = server();
-    let retry = RetryOptions::default().give_up_after(300 * MS);
+    let retry = RetryOptions::default().give_up_after(1000 * MS);
     let client = connected(&server, ClientOptions::default().retry(retry)).await;
     let lock = client.lock("/locks/a", LockOptions::default())?;
     let held = lock.acquire().await?;
@@ -29,7 +55,7 @@ async fn waiting_for_the_handles_own_gate_does_not_use_up_the_retry_budget() -> 
         let lock = lock.clone();
         async move { lock.acquire().await }
     });
-    tokio::time::sleep(600 * MS).await;
+    tokio::time::sleep(1500 * MS).await;
     held.release().await?;
     second.await??.release().await?;
     Ok(())
@@ -58,14 +84,9 @@ async fn an_empty_transaction_proves_nothing_about_the_session() -> TestResult {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_deleted_while_the_lease_was_being_renewed_is_not_owned() -> TestResult {
     let server = server();
-    let a = connected(&server, options(4000 * MS)).await;
     let b = connected(&server, options(40_000 * MS)).await;
     b.nodes().ensure("/locks/a").await?;
-    // An outage as long as the lease, in which the session lives on.
-    server.freeze_clock();
-    server.pause();
-    tokio::time::sleep(3900 * MS).await;
-    server.resume();
+    let a = after_an_outage(&server, options(4000 * MS)).await;
     let lock = a.lock("/locks/a", LockOptions::default())?;
     let acquiring = tokio::spawn(async move { lock.acquire().await });
     eventually("a queues", || server.nodes().iter().any(|p| p.contains("-lock-"))).await;
@@ -91,10 +112,10 @@ fn a_withdrawn_wait_that_was_granted_meanwhile_leaves_nothing_held() -> TestResu
     let lock = client.lock("/locks/a", LockOptions::default())?;
     let nodes = client.nodes();
     wait(async move { nodes.ensure("/locks/a").await }, None, None)?;
-    server.inject(Fault::delay_reply("create2", 200 * MS));
+    server.inject(Fault::delay_reply("create2", 600 * MS));
     let mut hook = || {
         // The signal handler runs; meanwhile the lock is granted.
-        std::thread::sleep(500 * MS);
+        std::thread::sleep(900 * MS);
         false
     };
     let tick = Tick { every: 50 * MS, hook: &mut hook };
@@ -145,17 +166,11 @@ async fn close_does_not_wait_for_calls_that_nobody_polls() -> TestResult {
 #[tokio::test(flavor = "multi_thread")]
 async fn try_acquire_does_not_outwait_its_retry_budget() -> TestResult {
     let server = server();
-    let retry = RetryOptions::default().give_up_after(500 * MS);
-    let a = connected(&server, options(4000 * MS).retry(retry)).await;
+    let retry = RetryOptions::default().give_up_after(1000 * MS);
     let b = connected(&server, options(40_000 * MS)).await;
     b.nodes().ensure("/locks/a").await?;
-    // After an outage as long as the lease the turn comes before the lease is certain again …
-    server.freeze_clock();
-    server.pause();
-    tokio::time::sleep(3900 * MS).await;
-    server.resume();
-    // Without a connection it would not be tried.
-    eventually("it is in touch", || a.state() == State::Connected).await;
+    // The turn comes before the lease is certain again …
+    let a = after_an_outage(&server, options(4000 * MS).retry(retry)).await;
     let lock = a.lock("/locks/a", LockOptions::default())?;
     let trying = tokio::spawn(async move { lock.try_acquire().await });
     eventually("a queues", || server.nodes().iter().any(|p| p.contains("-lock-"))).await;
@@ -173,8 +188,7 @@ async fn cancel_reaches_an_acquire_that_was_started_before() -> TestResult {
     let client = connected(&server, ClientOptions::default()).await;
     let lock = client.lock("/locks/a", LockOptions::default())?;
     let _held = lock.acquire().await?;
-    let mut missed = 0;
-    for _ in 0..200 {
+    for round in 0..200 {
         let (done, is_done) = std::sync::mpsc::channel();
         let token = CancelToken::new();
         // What the faces do: `const p = lock.acquire(); lock.cancel();`
@@ -182,23 +196,18 @@ async fn cancel_reaches_an_acquire_that_was_started_before() -> TestResult {
             let _ = done.send(result.map(|_| ()));
         })?;
         lock.cancel();
-        if is_done.recv_timeout(200 * MS).is_err() {
-            missed += 1;
-            token.cancel();
-            let _ = is_done.recv_timeout(SOON);
-            if missed > 3 {
-                break;
-            }
-        }
+        let done = is_done.recv_timeout(SOON);
+        token.cancel();
+        assert!(done.is_ok(), "round {round}: cancel() was lost");
     }
-    assert_eq!(missed, 0, "cancel() was lost");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_our_node_together_with_the_turn_breaks_nothing() -> TestResult {
     let server = server();
-    let a = connected(&server, ClientOptions::default()).await;
+    // The heartbeat would tell of a deletion, too, but not before an eighth of this.
+    let a = connected(&server, ClientOptions::default().session_timeout(40_000 * MS)).await;
     let b = connected(&server, ClientOptions::default()).await;
     let lock = a.lock("/locks/a", LockOptions::default())?;
     let other = b.lock("/locks/a", LockOptions::default())?;
@@ -224,7 +233,7 @@ async fn a_change_of_our_node_together_with_the_turn_breaks_nothing() -> TestRes
             let _ = lost.send(());
         });
         b.nodes().delete(got.node(), None).await?;
-        let told = tokio::time::timeout(Duration::from_secs(1), is_lost).await;
+        let told = tokio::time::timeout(Duration::from_secs(4), is_lost).await;
         assert!(told.is_ok(), "round {round}: the deletion of a held node was not told in time");
         drop(held);
     }

@@ -29,15 +29,15 @@ async fn other_clients_get_their_turn_after_so_many_passes() {
         let turns = Arc::new(AtomicUsize::new(0));
         let locals: Vec<_> = (0..8)
             .map(|_| {
-                let (lock, turns) = (relayed(&a, 3), turns.clone());
+                let (mut acquiring, turns) = (Box::pin(relayed(&a, 3).acquire()), turns.clone());
+                assert!((&mut acquiring).now_or_never().is_none(), "it waits in memory");
                 tokio::spawn(async move {
-                    let held = lock.acquire().await.expect("the lock");
+                    let held = acquiring.await.expect("the lock");
                     turns.fetch_add(1, Ordering::SeqCst);
                     held.release().await.expect("released");
                 })
             })
             .collect();
-        tokio::time::sleep(Duration::from_millis(50)).await;
         held.release().await.expect("released");
         let theirs = soon("the other's turn", other).await.expect("joined");
         assert_eq!(turns.load(Ordering::SeqCst), 3, "three passes, then the other");
@@ -81,7 +81,7 @@ async fn pairs_of_token_and_passes_rise_and_holders_never_overlap() {
     }
 }
 
-const DELAY: Duration = Duration::from_millis(400);
+const DELAY: Duration = Duration::from_millis(600);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn guarded_writes_are_answered_before_the_turn_is_passed_on() {
@@ -89,19 +89,22 @@ async fn guarded_writes_are_answered_before_the_turn_is_passed_on() {
         let client = ground.client(TEN).await;
         client.nodes().create("/order", b"", CreateMode::Persistent).await.expect("created");
         let held = relayed(&client, 5).acquire().await.expect("free");
-        let next = relayed(&client, 5);
-        let next = tokio::spawn(async move { next.acquire().await });
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        let mut next = Box::pin(relayed(&client, 5).acquire());
+        assert!((&mut next).now_or_never().is_none(), "it waits in memory");
+        let next = tokio::spawn(next);
         let write = held.guarded();
         write.set("/order", b"first", None).expect("valid");
-        ground.inject(Fault::delay_reply("multi", DELAY));
+        ground.inject(Fault::delay_reply("multi", DELAY).path("**/order"));
+        let written = Instant::now();
         let writing = tokio::spawn(async move { write.commit().await });
         eventually("the write is on its way", || ground.client_wrote("/order")).await;
-        let on_its_way = Instant::now();
         held.release().await.expect("released");
         let next = soon("the turn", next).await.expect("joined").expect("the lock");
-        let waited = on_its_way.elapsed();
-        assert!(waited > DELAY / 2, "the new holder held {waited:?} after the old write, before its answer");
+        let waited = written.elapsed();
+        assert!(
+            waited > DELAY * 9 / 10,
+            "the new holder held {waited:?} after the old write, before its answer"
+        );
         soon("the write", writing).await.expect("joined").expect("applied");
         next.release().await.expect("released");
     }
@@ -111,6 +114,7 @@ async fn guarded_writes_are_answered_before_the_turn_is_passed_on() {
 async fn written_late(
     ground: &Ground,
     client: &Client,
+    delay: Duration,
 ) -> (Held, JoinHandle<Result<Vec<PartResult>>>, JoinHandle<Result<Held>>) {
     client.nodes().create("/order", b"", CreateMode::Persistent).await.expect("created");
     let held = relayed(client, 5).acquire().await.expect("free");
@@ -118,7 +122,8 @@ async fn written_late(
     assert!((&mut next).now_or_never().is_none(), "it waits in memory");
     let write = held.guarded();
     write.set("/order", b"first", None).expect("valid");
-    let slow = ground.inject(Fault::delay_request("multi", DELAY).session(client.session_id()));
+    let slow = Fault::delay_request("multi", delay).path("**/order").session(client.session_id());
+    let slow = ground.inject(slow);
     let writing = tokio::spawn(async move { write.commit().await });
     eventually("the write is on its way", || ground.fault_fired(slow)).await;
     (held, writing, tokio::spawn(next))
@@ -127,13 +132,14 @@ async fn written_late(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guarded_write_that_nobody_waits_for_any_more_is_applied_before_the_turn_is_passed_on() {
     for ground in grounds() {
-        for end in ["dropped", "timed out"] {
-            let retry = RetryOptions::default().give_up_after(DELAY / 4);
+        for (end, delay) in [("dropped", DELAY), ("timed out", 2 * DELAY)] {
+            // Not so little that it is used up by anything else.
+            let retry = RetryOptions::default().give_up_after(DELAY);
             let (a, b) = (
                 ground.client_with(crate::support::options(TEN).retry(retry)).await,
                 ground.client(TEN).await,
             );
-            let (held, writing, next) = written_late(&ground, &a).await;
+            let (held, writing, next) = written_late(&ground, &a, delay).await;
             if end == "dropped" {
                 writing.abort();
                 assert!(writing.await.is_err_and(|end| end.is_cancelled()));
@@ -157,7 +163,8 @@ async fn a_guarded_write_whose_answer_is_lost_ends_the_relay() {
     for ground in grounds() {
         for is_released_first in [false, true] {
             let client = ground.client(TEN).await;
-            let (held, writing, next) = written_late(&ground, &client).await;
+            // Nobody waits for it: the connection breaks first.
+            let (held, writing, next) = written_late(&ground, &client, TEN / 2).await;
             let releasing = is_released_first.then(|| held.release());
             // Nobody can know now whether, or when, the write is applied; only that it is not once the node is gone.
             match &ground {
@@ -225,7 +232,8 @@ async fn a_turn_that_somebody_asked_for_is_not_passed_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_that_is_about_to_become_uncertain_is_not_taken_over() {
     let server: Server = crate::support::server();
-    let client = crate::support::client_with(&server, Duration::from_secs(2)).await;
+    let timeout = Duration::from_secs(3);
+    let client = crate::support::client_with(&server, timeout).await;
     let held = relayed(&client, 5).acquire().await.expect("free");
     let node = held.node().to_owned();
     let mut next = Box::pin(relayed(&client, 5).acquire());
@@ -234,7 +242,7 @@ async fn a_turn_that_is_about_to_become_uncertain_is_not_taken_over() {
     server.freeze_clock();
     server.pause();
     // An eighth of the session timeout is too little to take anything on.
-    eventually("little is left", || client.lease_remaining() < Duration::from_millis(220)).await;
+    eventually("little is left", || client.lease_remaining() < timeout / 9).await;
     held.release_in_background().expect("still certain");
     let next = tokio::spawn(next);
     server.resume();

@@ -74,7 +74,7 @@ async fn who_lost_the_lock_takes_no_permits_beside_its_new_holder() {
         make_parents(&ground, 1).await;
         let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
         // It has seen room, and its transaction is on its way when the lock is taken away.
-        let slow = Fault::delay_request("multi", Duration::from_millis(400)).path(TAKING);
+        let slow = Fault::delay_request("multi", Duration::from_millis(1400)).path(TAKING);
         let fault = ground.inject(slow.session(a.session_id()));
         let late = tokio::spawn(of(&a, 1).acquire(1));
         eventually("it is about to take", || ground.fault_fired(fault)).await;
@@ -142,12 +142,13 @@ async fn permits_of_which_one_is_gone_by_the_time_they_are_found_are_given_back(
         make_parents(&ground, 2).await;
         let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
         let fault = ground.inject(Fault::drop_after("multi").path(TAKING).session(a.session_id()));
-        // So that there is time to delete one before it is back.
-        ground.inject(Fault::refuse_connections(4));
+        // One is deleted before it is back.
+        ground.inject(Fault::refuse_connections(1).forever());
         let acquiring = tokio::spawn(of(&a, 2).acquire(2));
         eventually("the answer is lost", || ground.fault_fired(fault) && leases(&ground).len() == 2).await;
         let first = leases(&ground);
         b.nodes().delete(&first[0], None).await.expect("deleted");
+        ground.clear_faults();
         let held = turn("the permits", acquiring).await;
         assert_eq!(held.permits(), 2);
         assert!(held.node() != first[0] && held.node() != first[1], "half of them is none of them");
@@ -165,9 +166,13 @@ async fn whoever_gives_up_while_the_permits_are_on_their_way_leaves_none() {
         for end in ["timeout", "cancel", "drop"] {
             let a = ground.client(TEN).await;
             let semaphore = of(&a, 2);
-            let slow = Fault::delay_reply("multi", Duration::from_millis(400)).path(TAKING);
+            // Within the limit the request has to leave.
+            let (limit, delay) = match end {
+                "timeout" => (Some(Duration::from_millis(700)), Duration::from_millis(1200)),
+                _ => (None, Duration::from_millis(500)),
+            };
+            let slow = Fault::delay_reply("multi", delay).path(TAKING);
             let fault = ground.inject(slow.session(a.session_id()));
-            let limit = (end == "timeout").then(|| Duration::from_millis(200));
             let acquiring = tokio::spawn(acquire(&semaphore, 2, limit));
             eventually("the answer is on its way", || ground.fault_fired(fault)).await;
             match end {

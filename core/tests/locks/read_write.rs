@@ -160,11 +160,12 @@ async fn a_downgrade_whose_answer_and_whose_writer_are_lost_leaves_no_reader() {
         let node = writing.node().to_owned();
         let lost = Fault::drop_after("multi").path("**/*__READ__*").session(a.session_id());
         let fault = ground.inject(lost);
-        ground.inject(Fault::refuse_connections(2));
+        ground.inject(Fault::refuse_connections(1).forever());
         let downgrade = tokio::spawn(writing.downgrade());
         eventually("the answer is lost", || ground.fault_fired(fault)).await;
         // The reader stands; before it can be asked for again, somebody deletes its writer.
         b.nodes().delete(&node, None).await.expect("deleted");
+        ground.clear_faults();
         let error = soon("the downgrade", downgrade).await.expect("joined").map(drop).expect_err("no writer");
         assert_eq!(error.kind(), ErrorKind::NotHeld);
         drop(writing);
@@ -189,7 +190,8 @@ async fn a_downgrade_that_nobody_waits_for_any_more_leaves_nothing() {
 
 /// In the middle of a downgrade: the reader's node is there, and the answer is on its way.
 async fn in_the_middle(ground: &Ground, writing: &Held) -> JoinHandle<Result<Held>> {
-    let slow = Fault::delay_reply("multi", Duration::from_millis(300)).path("**/*__READ__*");
+    // There is something to do before it comes.
+    let slow = Fault::delay_reply("multi", Duration::from_millis(1300)).path("**/*__READ__*");
     let fault = ground.inject(slow);
     let downgrade = tokio::spawn(writing.downgrade());
     eventually("the answer is on its way", || ground.fault_fired(fault)).await;

@@ -191,7 +191,7 @@ async fn who_can_only_look_when_its_node_is_gone_knows_that_it_was_revoked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revocation_whose_own_session_ends_goes_on_waiting_and_deletes_nothing_early() {
-    let budget = Duration::from_millis(100);
+    let budget = Duration::from_millis(600);
     for ground in grounds() {
         let retry = RetryOptions::default().give_up_after(budget);
         let (a, b) = (ground.client(TEN).await, ground.client_with(options(TEN).retry(retry)).await);
@@ -202,12 +202,12 @@ async fn a_revocation_whose_own_session_ends_goes_on_waiting_and_deletes_nothing
         asked.recv_timeout(SOON).expect("asked");
         eventually("both watch", || ground.watch_count() == 2).await;
         // Whatever was left of a budget that began with the call is used up.
-        tokio::time::sleep(2 * budget).await;
+        tokio::time::sleep(budget * 6 / 5).await;
         let session = b.session_id();
         ground.expire(session).await;
         eventually("the asker has a new session", || b.session_id() != session).await;
         ground.go_away();
-        tokio::time::sleep(2 * budget).await;
+        tokio::time::sleep(budget * 6 / 5).await;
         ground.come_back();
         eventually("both watch again", || ground.watch_count() == 2).await;
         assert!(!revoking.is_finished(), "{:?}", revoking.await);

@@ -19,7 +19,7 @@ async fn a_node_of_another_session_is_never_adopted_whatever_its_name() {
         lock_of(&a, PATH).acquire().await.expect("free").release().await.expect("released");
         ground.clear_log();
         let fault = ground.inject(Fault::drop_before("create2").session(a.session_id()));
-        ground.inject(Fault::refuse_connections(4));
+        ground.inject(Fault::refuse_connections(1).forever());
         let acquiring = tokio::spawn(lock_of(&a, PATH).acquire());
         eventually("the create is lost", || ground.fault_fired(fault)).await;
         // Under the very name that was asked for, but somebody else's.
@@ -27,6 +27,7 @@ async fn a_node_of_another_session_is_never_adopted_whatever_its_name() {
         let name = asked.rsplit('/').next().expect("a name");
         let (nodes, path) = (b.nodes(), format!("{PATH}/{name}"));
         let theirs = nodes.create(&path, b"", CreateMode::EphemeralSequential).await.expect("created");
+        ground.clear_faults();
         let held = soon("the acquire", acquiring).await.expect("joined").expect("the lock");
         assert_ne!(held.node(), theirs);
         let stat = a.nodes().exists(held.node()).await.expect("asked").expect("it stands");

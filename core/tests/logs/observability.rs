@@ -15,14 +15,14 @@ async fn a_partition_can_be_told_from_logs_and_metrics_alone() -> Result<(), Err
     LazyLock::force(&SAID);
     let server = server();
     let proxy = Proxy::start(&server.connect_string()).expect("a free port");
-    let (path, timeout) = ("/locks/partition", Duration::from_secs(4));
+    let (path, timeout) = ("/locks/partition", Duration::from_secs(5));
     let client = Client::connect(&proxy.connect_string(), options(timeout)).await?;
     let session = format!("{:#x}", client.session_id());
     let held = lock_of(&client, path).acquire().await?;
 
     // A short one: the session goes on.
     proxy.drop_connections();
-    eventually("it is in touch again", || client.metrics().reconnections == 1).await;
+    eventually("it is in touch again", || client.metrics().reconnections >= 1).await;
     assert!(held.is_held());
     // One that is longer than the session.
     proxy.pause();
@@ -52,7 +52,7 @@ async fn a_partition_can_be_told_from_logs_and_metrics_alone() -> Result<(), Err
     // The session ends a timeout after the last word of a server; that it is silent is noticed in less than half of that.
     assert!(number(lost, "after_ms") >= 1000, "{lost:?}");
     assert!(number(renewed, "after_ms") >= number(lost, "after_ms"), "{renewed:?} {lost:?}");
-    assert!(number(the(&story, "lease_low"), "lease_ms") <= 500);
+    assert!(number(the(&story, "lease_low"), "lease_ms") <= timeout.as_millis() as i64 / 8);
     let at_path = said_of(path);
     let lost = the(&at_path, "lost");
     assert_eq!(
@@ -78,7 +78,8 @@ async fn on_real_servers_a_night_is_told_from_logs_and_metrics_alone() -> Result
     let servers: Vec<_> = ensemble.split(',').collect();
     let ways = [0, 1].map(|n| Proxy::start(servers[n]).expect("a free port"));
     let [one, other] = ways.each_ref().map(|way| way.connect_string());
-    let day = options(Duration::from_secs(3)).identity("day-shift");
+    let timeout = Duration::from_secs(4);
+    let day = options(timeout).identity("day-shift");
     let client = Client::connect(&format!("{one},{other}"), day).await?;
     let waiter = Client::connect(servers[2], options(Duration::from_secs(10))).await?;
     let session = format!("{:#x}", client.session_id());
@@ -112,14 +113,15 @@ async fn on_real_servers_a_night_is_told_from_logs_and_metrics_alone() -> Result
     assert!(number(broken, "lease_ms") > 0 && !text(broken, "cause").is_empty(), "{broken:?}");
     let found = the(&of_session, "reconnected");
     assert_eq!(text(found, "server"), second.connect_string());
-    assert!((0..3000).contains(&number(found, "after_ms")), "{found:?}");
+    let millis = timeout.as_millis() as i64;
+    assert!((0..millis).contains(&number(found, "after_ms")), "{found:?}");
     let lost = the(&of_path, "lost");
     assert_eq!(
         (text(lost, "reason"), number(lost, "token") as u64),
         ("session".into(), held.fencing_token())
     );
     let low = the(&of_session, "lease_low");
-    assert!((1..=375).contains(&number(low, "lease_ms")) && number(low, "held") == 1, "{low:?}");
+    assert!((1..=millis / 8).contains(&number(low, "lease_ms")) && number(low, "held") == 1, "{low:?}");
     let all = SAID.lock().expect("no panic").clone();
     let at = |wanted: &Record| all.iter().position(|record| record == wanted);
     assert!(at(low) < at(lost), "{low:?} {lost:?}");
@@ -267,7 +269,7 @@ async fn a_callback_that_takes_long_is_told_and_one_that_does_not_is_not() -> Re
 async fn the_details_of_a_day_are_told_and_counted() -> Result<(), Error> {
     LazyLock::force(&SAID);
     let (server, path) = (server(), "/locks/details");
-    let client = client_with(&server, Duration::from_secs(2)).await;
+    let client = client_with(&server, Duration::from_secs(6)).await;
     let session = format!("{:#x}", client.session_id());
     let locks = [(); 2].map(|()| client.lock(path, LockOptions::default().local_handoff(9)).expect("valid"));
     let held = locks[0].acquire().await?;
@@ -308,7 +310,7 @@ async fn what_goes_wrong_is_told() -> Result<(), Error> {
     LazyLock::force(&SAID);
     let (server, path) = (server(), "/elections/failing");
     let is_told = |event: &str| SAID.lock().expect("no panic").iter().any(|said| said.event == event);
-    let client = client_with(&server, Duration::from_secs(1)).await;
+    let client = client_with(&server, Duration::from_secs(2)).await;
     let held = lock_of(&client, "/locks/panicking").acquire().await?;
     held.on_lost(|_| panic!("on purpose"));
     client.nodes().delete(held.node(), None).await?;

@@ -290,7 +290,8 @@ async fn a_candidate_that_has_stood_behind_another_outlasts_a_refusal() {
     let leading = of(&a).campaign().await.expect("free");
     let mut terms = drive::terms(&of(&b)).expect("open");
     let next = tokio::spawn(async move { terms.next().await });
-    eventually("it stands", || nodes_under(&server, path).len() == 2).await;
+    // Not only at the server: who has not seen that it stands is refused like one who begins.
+    eventually("it stands", || b.metrics().queue_depth == 1).await;
     LazyLock::force(&SAID);
     let change = owner.nodes().transaction();
     for node in nodes_under(&server, path) {

@@ -89,8 +89,8 @@ impl Riders {
         Riders { all, timeout }
     }
 
-    /// How many lost what they held.
-    async fn ride(&mut self, is_fresh: bool, pause: impl Future<Output = ()>) -> usize {
+    /// How many lost what they held, and how long the pause was.
+    async fn ride(&mut self, is_fresh: bool, pause: impl Future<Output = Duration>) -> (usize, Duration) {
         if is_fresh {
             for rider in &mut self.all {
                 rider.held.take().expect("held").release().await.expect("released");
@@ -105,7 +105,7 @@ impl Riders {
                 rider.acquire().await;
             }
         }
-        pause.await;
+        let took = pause.await;
         tokio::time::sleep(self.timeout / 2).await;
         let mut lost = 0;
         for rider in &mut self.all {
@@ -114,8 +114,22 @@ impl Riders {
                 rider.acquire().await;
             }
         }
-        lost
+        (lost, took)
     }
+}
+
+/// A pause that is to take so long, and how long it took.
+async fn pause(lapse: Duration, begin: impl FnOnce(), end: impl FnOnce()) -> Duration {
+    let began = Instant::now();
+    begin();
+    tokio::time::sleep(lapse).await;
+    end();
+    began.elapsed()
+}
+
+/// On a busy machine one may take longer than that. Then it is none of those that cost nothing.
+fn is_as_promised(took: Duration, lapse: Duration, timeout: Duration) -> bool {
+    took <= lapse + timeout / 40
 }
 
 /// The session timeout, `server_tick`, and how many hold and how often there is a pause.
@@ -137,19 +151,16 @@ async fn a_pause_of_the_server_or_the_network_costs_no_lock() {
     let mut lost = Vec::new();
     for number in 0..pauses * 2 {
         let is_fresh = number % 4 >= 2 || pauses == 1;
-        let of_server = async {
-            server.signal(libc::SIGSTOP);
-            tokio::time::sleep(lapse).await;
-            server.signal(libc::SIGCONT);
-        };
-        let of_network = async {
-            proxy.pause();
-            tokio::time::sleep(lapse).await;
-            proxy.resume();
-        };
-        lost.push(match number % 2 {
-            0 => riders.ride(is_fresh, of_server).await,
-            _ => riders.ride(is_fresh, of_network).await,
+        lost.push(loop {
+            let of_server = pause(lapse, || server.signal(libc::SIGSTOP), || server.signal(libc::SIGCONT));
+            let of_network = pause(lapse, || proxy.pause(), || proxy.resume());
+            let (lost, took) = match number % 2 {
+                0 => riders.ride(is_fresh, of_server).await,
+                _ => riders.ride(is_fresh, of_network).await,
+            };
+            if is_as_promised(took, lapse, timeout) {
+                break lost;
+            }
         });
     }
     println!("T {timeout:?}, tick {tick:?}: {many} holders, pauses of {lapse:?}; lost in each: {lost:?}");
@@ -174,22 +185,27 @@ async fn a_pause_breaks_no_connection() {
         (secs(40), secs(4), None),
         (secs(4), secs(4), Some(secs(1))),
     ] {
-        let server = Server::builder().min_session_timeout(secs(4)).max_session_timeout(secs(4));
-        let server = server.start().expect("a free port");
-        let mut options = options(asked);
-        options.server_tick = tick;
-        let client = Client::connect(&server.connect_string(), options).await.expect("connected");
-        assert_eq!(client.session_timeout(), granted);
-        let held = soon("a free lock", lock_of(&client, "/locks/paused").acquire()).await.expect("free");
-        let (told, before) = (states(&client), server.log().len());
-        eventually("its heart beats", || server.log().len() > before + 1).await;
-        server.pause();
-        tokio::time::sleep(bears(granted, LeaseMode::Strict, tick)).await;
-        server.resume();
-        let answered = client.nodes().exists("/locks").await;
-        assert!(answered.is_ok_and(|found| found.is_some()), "asked for {asked:?}");
-        assert!(told.try_recv().is_err(), "the connection broke; asked for {asked:?}");
-        assert!(held.is_held(), "asked for {asked:?}");
+        loop {
+            let server = Server::builder().min_session_timeout(secs(4)).max_session_timeout(secs(4));
+            let server = server.start().expect("a free port");
+            let mut options = options(asked);
+            options.server_tick = tick;
+            let client = Client::connect(&server.connect_string(), options).await.expect("connected");
+            assert_eq!(client.session_timeout(), granted);
+            let held = soon("a free lock", lock_of(&client, "/locks/paused").acquire()).await.expect("free");
+            let (told, before) = (states(&client), server.log().len());
+            eventually("its heart beats", || server.log().len() > before + 1).await;
+            let lapse = bears(granted, LeaseMode::Strict, tick);
+            let took = pause(lapse, || server.pause(), || server.resume()).await;
+            let answered = client.nodes().exists("/locks").await;
+            if !is_as_promised(took, lapse, granted) {
+                continue;
+            }
+            assert!(answered.is_ok_and(|found| found.is_some()), "asked for {asked:?}");
+            assert!(told.try_recv().is_err(), "the connection broke; asked for {asked:?}");
+            assert!(held.is_held(), "asked for {asked:?}");
+            break;
+        }
     }
 }
 

@@ -45,7 +45,8 @@ fn case(
     trick: impl Fn(&mut Peer) -> std::io::Result<()> + Send + Sync + 'static,
 ) -> Case {
     // On a busy machine a handshake takes its time.
-    let options = if outcome == Again { base().connect_timeout(10 * A_SECOND) } else { base() };
+    let is_answered = matches!(outcome, Again | Refused(ErrorKind::Denied));
+    let options = if is_answered { base().connect_timeout(10 * A_SECOND) } else { base() };
     Case { what: what.to_owned(), outcome, options, trick: Arc::new(trick) }
 }
 

@@ -3,17 +3,21 @@
 
 use std::time::Duration;
 
-use super::support::{client, eventually, server, soon};
-use super::{Any, Kind, PATH, bounded, impatient, multi_is_applied_and_then_nothing_is_heard, queue_of};
-use zkrecipes::{Client, Error, ErrorKind, QueueOptions};
+use super::support::{client, connected, eventually, options, server, soon};
+use super::{Any, Kind, PATH, bounded, multi_is_applied_and_then_nothing_is_heard, queue_of};
+use futures_util::future::join_all;
+use zkrecipes::{Client, Error, ErrorKind, QueueOptions, RetryOptions};
 use zkrecipes_embedded::{Fault, Server};
 
-/// Shorter than what is waited for the answer to what was sent, and much longer.
-const A_LITTLE_LATE: Duration = Duration::from_millis(250);
-const MUCH_LATE: Duration = Duration::from_millis(1300);
+/// In it a put leaves for certain. For the answer to what was sent half a second more is waited.
+const LIMIT: Duration = Duration::from_secs(2);
+/// Shorter than that, and much longer.
+const A_LITTLE_LATE: Duration = Duration::from_millis(2030);
+const MUCH_LATE: Duration = Duration::from_millis(3500);
 /// What there is time for where all goes well.
 const AMPLE: Duration = Duration::from_secs(10);
-const LIMIT: Duration = Duration::from_millis(150);
+/// For so long a put that is to be dropped is on its way.
+const A_WHILE: Duration = Duration::from_secs(2);
 
 impl Any {
     fn all(client: &Client) -> [Any; 5] {
@@ -45,6 +49,18 @@ impl Any {
     }
 }
 
+/// All of them, each with a client of its own: so all can be late at the same time. They bear long silence.
+async fn each(server: &Server) -> Vec<(Client, Any)> {
+    let mut each = Vec::new();
+    for n in 0..5 {
+        let retry = RetryOptions::default().base(Duration::from_millis(10)).max(Duration::from_millis(50));
+        let client = connected(server, options(Duration::from_secs(60)).retry(retry)).await;
+        let queue = Any::all(&client).into_iter().nth(n).expect("there are five");
+        each.push((client, queue));
+    }
+    each
+}
+
 /// What makes one transaction late.
 fn late(server: &Server, client: &Client, is_reply: bool, by: Duration) -> zkrecipes_embedded::FaultId {
     let fault = if is_reply { Fault::delay_reply("multi", by) } else { Fault::delay_request("multi", by) };
@@ -54,14 +70,15 @@ fn late(server: &Server, client: &Client, is_reply: bool, by: Duration) -> zkrec
 #[tokio::test(flavor = "multi_thread")]
 async fn a_put_whose_answer_comes_a_little_late_is_in_and_one_whose_answer_does_not_come_is_unknown() {
     for is_reply in [true, false] {
-        let server = server();
-        let (producer, other) = (client(&server).await, client(&server).await);
-        for (queue, seen) in Any::all(&producer).iter().zip(Any::all(&other)) {
+        let server = &server();
+        let (each, other) = (each(server).await, client(server).await);
+        // All at the same time, as it takes long.
+        let puts = each.iter().zip(Any::all(&other)).map(|((producer, queue), seen)| async move {
             let before = queue.ready().await;
-            late(&server, &producer, is_reply, A_LITTLE_LATE);
+            late(server, producer, is_reply, A_LITTLE_LATE);
             queue.put(LIMIT).await.expect("it is in");
             assert_eq!(seen.len().await, before + 1);
-            let fault = late(&server, &producer, is_reply, MUCH_LATE);
+            let fault = late(server, producer, is_reply, MUCH_LATE);
             let error = queue.put(LIMIT).await.expect_err("nobody knows");
             assert!(server.fault_fired(fault));
             assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
@@ -72,38 +89,46 @@ async fn a_put_whose_answer_comes_a_little_late_is_in_and_one_whose_answer_does_
                 }
             };
             soon("it may go in, as was told, and does", went_in).await;
-        }
+        });
+        join_all(puts).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_put_whose_answer_is_lost_is_found_within_its_time_or_unknown() {
     let server = server();
-    let (producer, other) = (impatient(&server).await, client(&server).await);
-    for (queue, seen) in Any::all(&producer).iter().zip(Any::all(&other)) {
+    let (each, other) = (each(&server).await, client(&server).await);
+    let mut seen = Vec::new();
+    for ((producer, queue), sees) in each.iter().zip(Any::all(&other)) {
         let before = queue.ready().await;
         server.inject(Fault::drop_after("multi").session(producer.session_id()));
         soon("a put", queue.put(AMPLE)).await.expect("found");
-        assert_eq!(seen.len().await, before + 1);
-        multi_is_applied_and_then_nothing_is_heard(&server, &producer);
-        let error = queue.put(LIMIT).await.expect_err("nobody knows");
+        assert_eq!(sees.len().await, before + 1);
+        seen.push((sees, before));
+    }
+    each.iter().for_each(|(producer, _)| multi_is_applied_and_then_nothing_is_heard(&server, producer));
+    for put in join_all(each.iter().map(|(_, queue)| queue.put(LIMIT))).await {
+        let error = put.expect_err("nobody knows");
         assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
-        server.clear_faults();
+    }
+    server.clear_faults();
+    for ((producer, _), (sees, before)) in each.iter().zip(seen) {
         eventually("it is connected again", || producer.state() == zkrecipes::State::Connected).await;
-        assert_eq!(seen.len().await, before + 2);
+        assert_eq!(sees.len().await, before + 2);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_put_that_was_not_sent_runs_out_of_time_and_never_goes_in() {
     let server = server();
-    let (producer, other) = (impatient(&server).await, client(&server).await);
-    for (queue, seen) in Any::all(&producer).iter().zip(Any::all(&other)) {
+    let (each, other) = (each(&server).await, client(&server).await);
+    for ((producer, queue), seen) in each.iter().zip(Any::all(&other)) {
         let before = queue.ready().await;
         server.inject(Fault::refuse_connections(1).forever());
         server.drop_connections();
         eventually("it is cut off", || producer.state() == zkrecipes::State::Suspended).await;
-        let error = queue.put(LIMIT).await.expect_err("no server");
+        // However long that is, nothing leaves.
+        let error = queue.put(Duration::from_millis(150)).await.expect_err("no server");
         assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
         server.clear_faults();
         // What comes behind it goes in.
@@ -118,8 +143,9 @@ async fn a_put_that_is_cancelled_on_its_way_is_told() {
     let producer = client(&server).await;
     let queue = queue_of(&producer);
     queue.put(b"first").await.expect("put");
-    for (by, is_known) in [(A_LITTLE_LATE, true), (MUCH_LATE, false)] {
-        let fault = late(&server, &producer, true, by);
+    // Half a second is waited for the answer.
+    for (by, is_known) in [(100, true), (2000, false)] {
+        let fault = late(&server, &producer, true, Duration::from_millis(by));
         let putting = tokio::spawn({
             let queue = queue.clone();
             async move { queue.put(b"item").await }
@@ -150,26 +176,22 @@ async fn a_put_that_is_cancelled_on_its_way_is_told() {
 async fn a_put_that_is_dropped_on_its_way_is_taken_back_unless_somebody_has_it() {
     let server = server();
     let (producer, consumer) = (client(&server).await, client(&server).await);
-    for (at, queue) in Any::all(&producer).into_iter().enumerate() {
+    let (each, mut all) = (each(&server).await, Vec::new());
+    for (producer, queue) in &each {
         let before = queue.ready().await;
-        let fault = late(&server, &producer, true, A_LITTLE_LATE);
-        let backlog = queue.backlog().clone();
-        let putting = tokio::spawn(async move { queue.put(AMPLE).await });
+        let fault = late(&server, producer, true, A_WHILE);
+        let put = queue.clone();
+        let putting = tokio::spawn(async move { put.put(AMPLE).await });
         eventually("it was sent", || server.fault_fired(fault)).await;
         putting.abort();
-        let taken_back = async {
-            while backlog.len().await.expect("looked") != before {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        soon(&format!("queue {at} as it was"), taken_back).await;
+        all.push((queue, before));
     }
     // What somebody works on stays theirs.
     let queue = producer.queue("/queues/taken", QueueOptions::default()).expect("valid");
     let theirs = consumer.queue("/queues/taken", QueueOptions::default()).expect("valid");
     queue.put(b"first").await.expect("put");
     theirs.get().await.expect("there is one");
-    let fault = late(&server, &producer, true, A_LITTLE_LATE);
+    let fault = late(&server, &producer, true, A_WHILE);
     let putting = tokio::spawn({
         let queue = queue.clone();
         async move { queue.put(b"second").await }
@@ -179,20 +201,27 @@ async fn a_put_that_is_dropped_on_its_way_is_taken_back_unless_somebody_has_it()
     let item = soon("the claim", theirs.claim()).await.expect("it is in");
     soon("the close", producer.close(None)).await.expect("closed");
     item.ack().await.expect("ours");
+    for (at, (queue, before)) in all.into_iter().enumerate() {
+        let taken_back = async {
+            while queue.len().await != before {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        soon(&format!("queue {at} as it was"), taken_back).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_that_are_dropped_on_their_way_are_taken_back_all_of_them() {
-    let server = server();
-    let (producer, other) = (client(&server).await, client(&server).await);
-    for shards in [1, 2] {
+    let server = &server();
+    let dropped = [1, 2].map(|shards| async move {
+        let (producer, other) = (client(server).await, client(server).await);
         let options = || QueueOptions::default().shards(shards);
         let path = format!("{PATH}-{shards}");
         let queue = producer.queue(&path, options()).expect("valid");
         // So that there are marks.
         queue.put_many(&["first"; 251]).await.expect("put");
-        let fault =
-            server.inject(Fault::delay_reply("multi", A_LITTLE_LATE).session(producer.session_id()).nth(4));
+        let fault = server.inject(Fault::delay_reply("multi", A_WHILE).session(producer.session_id()).nth(4));
         let putting = tokio::spawn({
             let queue = queue.clone();
             async move { queue.put_many(&["item"; 3000]).await }
@@ -206,5 +235,6 @@ async fn many_that_are_dropped_on_their_way_are_taken_back_all_of_them() {
             }
         };
         soon("all are taken back", all_gone).await;
-    }
+    });
+    join_all(dropped).await;
 }

@@ -110,7 +110,7 @@ async fn a_put_that_is_withdrawn_takes_no_item_of_anothers_back() {
         // Its mark is there then.
         queue_of(&first).put(b"0").await.expect("put");
         assert_eq!(queue_of(&other).get().await.expect("there"), b"0");
-        let late = Fault::delay_reply("multi", Duration::from_millis(300)).session(first.session_id());
+        let late = Fault::delay_reply("multi", Duration::from_secs(2)).session(first.session_id());
         ground.inject(late);
         let putting = tokio::spawn({
             let queue = queue_of(&first);

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::support::{SOON, client, client_with, eventually, nodes_under, server, soon};
+use super::support::{SOON, client, client_with, connected, eventually, nodes_under, options, server, soon};
 use super::{
-    BUDGET, PATH, asked_by, assert_tidy, impatient, multi_is_applied_and_then_nothing_is_heard, queue_of,
+    PATH, TEN, asked_by, assert_tidy, impatient, multi_is_applied_and_then_nothing_is_heard, queue_of,
 };
-use zkrecipes::{ErrorKind, QueueOptions};
+use zkrecipes::{ErrorKind, QueueOptions, RetryOptions};
 use zkrecipes_embedded::Fault;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -188,7 +188,7 @@ async fn closing_loses_no_item_that_is_being_removed() {
     let server = server();
     let (closing, other) = (client(&server).await, client(&server).await);
     queue_of(&other).put(b"one").await.expect("put");
-    server.inject(Fault::delay_reply("multi", Duration::from_millis(300)).session(closing.session_id()));
+    server.inject(Fault::delay_reply("multi", Duration::from_secs(2)).session(closing.session_id()));
     let getting = tokio::spawn({
         let queue = queue_of(&closing);
         async move { queue.get().await }
@@ -204,15 +204,19 @@ async fn closing_loses_no_item_that_is_being_removed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_item_whose_removal_is_heard_of_late_goes_back_when_its_taker_has_gone() {
     let server = server();
-    let (slow, other) = (impatient(&server).await, client(&server).await);
+    // The removal leaves in the time of the get, and servers may be silent for longer than that.
+    let (limit, patience) = (Duration::from_millis(800), Duration::from_millis(1300));
+    let pauses = RetryOptions::default().base(Duration::from_millis(10)).max(Duration::from_millis(50));
+    let slow = connected(&server, options(TEN).retry(pauses.give_up_after(patience))).await;
+    let other = client(&server).await;
     let queue = queue_of(&slow);
     queue_of(&other).put(b"one").await.expect("put");
     multi_is_applied_and_then_nothing_is_heard(&server, &slow);
-    let error = queue.get_timeout(Duration::from_millis(300)).await.expect_err("out of time");
+    let error = queue.get_timeout(limit).await.expect_err("out of time");
     assert_eq!(error.kind(), ErrorKind::Timeout);
     assert!(nodes_under(&server, PATH).is_empty(), "it was removed");
     // Time is the subject: longer than servers may be silent.
-    tokio::time::sleep(BUDGET).await;
+    tokio::time::sleep(patience).await;
     server.clear_faults();
     eventually("it is back", || nodes_under(&server, PATH).len() == 1).await;
     assert_eq!(soon("the get", queue_of(&other).get()).await.expect("there is one"), b"one");

@@ -176,7 +176,9 @@ async fn a_removal_from_a_full_queue_costs_the_same_however_many_wait_for_room()
             let is_contact = |entry: &LogEntry| entry.op == "ping" || entry.path == "/";
             costs.push(asked.iter().filter(|entry| !is_contact(entry)).count() / (2 * all));
         }
-        assert!(costs.iter().all(|cost| *cost <= 20), "requests for each removal: {costs:?}");
+        // Two each for the four who are told, and what one put costs; on a slow machine more of them try in vain. If all were
+        // told, 18 would ask for more than 50.
+        assert!(costs.iter().all(|cost| *cost <= 36), "requests for each removal: {costs:?}");
         take.get().await.expect("it is full");
     }
 }

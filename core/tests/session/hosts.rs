@@ -46,7 +46,7 @@ async fn a_session_goes_on_at_a_server_of_the_new_list_with_what_it_holds() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_whose_servers_are_gone_finds_the_new_ones() {
     let old = crate::support::server();
-    let client = crate::support::client_with(&old, Duration::from_secs(1)).await;
+    let client = crate::support::client_with(&old, Duration::from_secs(2)).await;
     drop(old);
     eventually("the session is lost", || client.state() == State::Lost).await;
     let new = crate::support::server();

@@ -13,10 +13,10 @@ async fn held_by(client: &Client) -> Held {
     soon("a free lock", lock_of(client, PATH).acquire()).await.expect("free")
 }
 
-fn told(held: &Held) -> Receiver<(Instant, Error)> {
+fn told(held: &Held) -> Receiver<Error> {
     let (sender, receiver) = channel();
     held.on_lost(move |error| {
-        let _ = sender.send((Instant::now(), error));
+        let _ = sender.send(error);
     });
     receiver
 }
@@ -24,10 +24,11 @@ fn told(held: &Held) -> Receiver<(Instant, Error)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_holder_beats_eight_times_a_session_timeout_and_nobody_else_beats() {
     let server = server();
+    let timeout = Duration::from_secs(4);
     let (a, b, c) = (
-        client_with(&server, Duration::from_secs(2)).await,
-        client_with(&server, Duration::from_secs(2)).await,
-        client_with(&server, Duration::from_secs(2)).await,
+        client_with(&server, timeout).await,
+        client_with(&server, timeout).await,
+        client_with(&server, timeout).await,
     );
     let held = held_by(&a).await;
     let next = tokio::spawn({
@@ -52,7 +53,7 @@ async fn a_holder_beats_eight_times_a_session_timeout_and_nobody_else_beats() {
             let more = beats(client) - times.len();
             times.extend(std::iter::repeat_n(Instant::now(), more));
         }
-        seen.iter().all(|times| times.len() > 10)
+        seen.iter().all(|times| times.len() > 6)
     })
     .await;
     for (times, who) in seen.iter().zip(["the holder", "who is next in line"]) {
@@ -60,7 +61,7 @@ async fn a_holder_beats_eight_times_a_session_timeout_and_nobody_else_beats() {
         gaps.sort();
         let usual = gaps[gaps.len() / 2];
         // Every T/8; T/12 after late answers.
-        let expected = Duration::from_millis(160)..Duration::from_millis(350);
+        let expected = timeout / 13..timeout / 6;
         assert!(expected.contains(&usual), "{who} beats each {usual:?}: {gaps:?}");
     }
     assert_eq!(beats(&c), 0, "nobody further back does");
@@ -79,39 +80,42 @@ async fn a_holder_beats_eight_times_a_session_timeout_and_nobody_else_beats() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_answers_the_lock_is_lost_before_the_server_gives_it_away() {
     let server = server();
-    let (a, b) = (
-        client_with(&server, Duration::from_secs(2)).await,
-        client_with(&server, Duration::from_secs(2)).await,
-    );
+    let (a, b) = (client_with(&server, Duration::from_secs(3)).await, client(&server).await);
     let held = held_by(&a).await;
     // A notice that never returns must not hold up the one that matters.
     a.on_state(|_| std::thread::park());
     let losses = told(&held);
     let next = tokio::spawn({
-        let lock = lock_of(&b, PATH);
-        async move { (lock.acquire().await.expect("the lock"), Instant::now()) }
+        let (lock, before) = (lock_of(&b, PATH), held.clone());
+        async move {
+            let next = lock.acquire().await.expect("the lock");
+            assert!(!before.is_held(), "the old holder knew before the new one held");
+            next
+        }
     });
     eventually("the next waits", || server.watch_count() == 3).await;
     // From now on the server hears nothing of the holder, and the holder nothing of the server.
     server.inject(Fault::black_hole().session(a.session_id()));
-    let (told_at, error) = losses.recv_timeout(SOON).expect("the holder is told");
+    let error = losses.recv_timeout(SOON).expect("the holder is told");
     assert_eq!((error.kind(), error.reason()), (ErrorKind::Lost, Some(LostReason::Session)));
     assert!(!held.is_held());
-    let (next, owned_at) = soon("the next", next).await.expect("joined");
+    let next = soon("the next", next).await.expect("joined");
     assert!(next.is_held());
-    assert!(told_at < owned_at, "the old holder knew before the new one held");
     assert_eq!(held.leave(false).await.expect_err("lost").kind(), ErrorKind::Lost);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn loss_is_sticky_and_the_node_of_a_surviving_session_goes() {
     let server = server();
-    let a = client_with(&server, Duration::from_secs(2)).await;
+    let timeout = Duration::from_secs(3);
+    let a = client_with(&server, timeout).await;
     let b = client(&server).await;
     let held = held_by(&a).await;
     let session = a.session_id();
-    // The server's clock stands still, so the session survives any silence.
+    // The server's clock stands still, so the session survives any silence, if it is over in time: when it begins, the server
+    // has just been heard of, and half of the lease is used up.
     server.freeze_clock();
+    eventually("less than half is left", || a.lease_remaining() < timeout / 2).await;
     server.pause();
     eventually("the holder is not certain any more", || !held.is_held()).await;
     server.resume();
@@ -146,7 +150,8 @@ async fn one_deadline_holds_across_wake_ups_and_expiries() {
     let held = held_by(&a).await;
     let lock = lock_of(&b, PATH);
     let started = Instant::now();
-    let waiter = tokio::spawn(async move { lock.acquire_timeout(Duration::from_millis(1500)).await });
+    let limit = Duration::from_millis(2500);
+    let waiter = tokio::spawn(async move { lock.acquire_timeout(limit).await });
     for _ in 0..3 {
         eventually("it waits", || nodes_under(&server, PATH).len() == 2).await;
         let session = b.session_id();
@@ -155,11 +160,7 @@ async fn one_deadline_holds_across_wake_ups_and_expiries() {
     }
     let error = soon("the timeout", waiter).await.expect("joined").map(drop).expect_err("it is held");
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert!(
-        started.elapsed() < Duration::from_secs(4),
-        "the deadline did not restart: {:?}",
-        started.elapsed()
-    );
+    assert!(started.elapsed() < 2 * limit, "the deadline did not restart: {:?}", started.elapsed());
     assert!(held.is_held());
 }
 
@@ -191,7 +192,7 @@ async fn closing_under_a_holder_is_told_as_closed() {
     let held = held_by(&client).await;
     let losses = told(&held);
     client.close(Some(SOON)).await.expect("closed");
-    assert_eq!(losses.recv_timeout(SOON).expect("told").1.reason(), Some(LostReason::Closed));
+    assert_eq!(losses.recv_timeout(SOON).expect("told").reason(), Some(LostReason::Closed));
     assert_eq!(held.release().await.expect_err("closed").kind(), ErrorKind::Closed);
 }
 
@@ -232,7 +233,7 @@ async fn a_panicking_callback_stops_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn relaxed_leases_sync_instead_of_writing() {
     let server = server();
-    let options = options(Duration::from_secs(2)).lease(LeaseMode::Relaxed);
+    let options = options(Duration::from_secs(4)).lease(LeaseMode::Relaxed);
     let client = Client::connect(&server.connect_string(), options).await.expect("connected");
     let held = held_by(&client).await;
     server.clear_log();
@@ -240,17 +241,17 @@ async fn relaxed_leases_sync_instead_of_writing() {
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(held.is_held());
     assert_eq!(server.count("multi", "**"), 0);
-    assert!(server.count("sync", "**") >= 10);
+    assert!(server.count("sync", "**") >= 4, "one is due each half second");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lock_taken_after_a_long_idle_time_is_certain_at_once() {
     let server: Server = server();
-    let client = client_with(&server, Duration::from_secs(1)).await;
+    let client = client_with(&server, Duration::from_secs(3)).await;
     let mut took = Duration::MAX;
     // A busy machine may be late once.
     for _ in 0..3 {
-        // Time is the subject: the lease of the connect, or of the lock before, has long run out.
+        // Time is the subject: the lease of the connect, or of the lock before, has run out.
         tokio::time::sleep(Duration::from_secs(3)).await;
         let started = Instant::now();
         let held = held_by(&client).await;
@@ -258,7 +259,7 @@ async fn a_lock_taken_after_a_long_idle_time_is_certain_at_once() {
         assert!(held.is_held());
         assert!(client.lease_remaining() > Duration::ZERO);
         held.release().await.expect("released");
-        if took < Duration::from_millis(250) {
+        if took < Duration::from_millis(500) {
             return;
         }
     }
@@ -268,7 +269,8 @@ async fn a_lock_taken_after_a_long_idle_time_is_certain_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_of_a_holder_after_a_reconnection_catch_up_first() {
     let server = server();
-    let client = client(&server).await;
+    // So long that who is idle makes no contact in between.
+    let client = client_with(&server, Duration::from_secs(60)).await;
     let held = held_by(&client).await;
     client.nodes().exists("/locks").await.expect("read");
     assert_eq!(server.count("sync", "**"), 0);

@@ -14,12 +14,12 @@ const TEN: Duration = Duration::from_secs(10);
 async fn gives_up_after(ground: &Ground, budget: Duration) -> Client {
     let (base, max) = (Duration::from_millis(10), Duration::from_millis(50));
     let retry = RetryOptions::default().base(base).max(max).give_up_after(budget);
-    ground.client_with(options(Duration::from_secs(1)).retry(retry)).await
+    ground.client_with(options(Duration::from_millis(1500)).retry(retry)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wait_without_a_limit_outlasts_an_outage_in_which_it_began() {
-    let budget = Duration::from_millis(100);
+    let budget = Duration::from_secs(1);
     for ground in grounds() {
         let (client, other) = (gives_up_after(&ground, budget).await, ground.client(TEN).await);
         let barrier = other.barrier(&format!("{PATH}/barrier")).expect("valid");
@@ -51,14 +51,13 @@ async fn a_wait_without_a_limit_outlasts_an_outage_in_which_it_began() {
             double.leave(None).await
         });
         let count = waits.len();
-        tokio::time::sleep(5 * budget).await;
-        if let Some(ended) = waits.try_join_next() {
-            panic!("ended in the outage: {ended:?}");
-        }
-        // Who does not wait for others keeps the budget.
+        // Who does not wait for others keeps the budget, and those who do have begun before.
         let error = soon("the end", client.nodes().exists(PATH)).await.expect_err("no answer");
         assert_eq!(error.kind(), ErrorKind::ConnectionLost);
         assert!(error.to_string().contains("retry budget"), "{error}");
+        if let Some(ended) = waits.try_join_next() {
+            panic!("ended in the outage: {ended:?}");
+        }
         ground.come_back();
         let items = other.queue(&format!("{PATH}/queue"), Default::default()).expect("valid");
         eventually("it is back", || other.state() == State::Connected).await;
@@ -95,7 +94,7 @@ async fn who_gives_no_time_does_not_wait_for_a_server() {
                 assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
                 assert!(error.to_string().contains("no connection"), "{error}");
             }
-            assert!(after < Duration::from_secs(2), "{state:?}: {after:?} for all");
+            assert!(after < Duration::from_secs(10), "{state:?}: {after:?} for all");
         }
         ground.come_back();
         eventually("there is one", || client.state() == State::Connected).await;

@@ -120,8 +120,7 @@ async fn a_begin_that_is_given_up_is_aborted() {
         begun(&coordinator, "first", &["a"]).await;
         next(&asked).await.vote_abort("").await.expect("aborted");
         let slow = ground.inject(
-            zkrecipes_embedded::Fault::delay_reply("multi", Duration::from_millis(200))
-                .session(a.session_id()),
+            zkrecipes_embedded::Fault::delay_reply("multi", Duration::from_secs(2)).session(a.session_id()),
         );
         let work = {
             let coordinator = coordinator.clone();

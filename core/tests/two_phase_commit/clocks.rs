@@ -84,8 +84,9 @@ async fn a_site_that_waits_for_what_is_next_learns_from_it_what_the_clock_shows(
     let waits = tokio::spawn(async move { next(&asked).await });
     let lists = || server.count("getChildren2", "/**/inbox/a") + server.count("exists", "/**/inbox/a");
     crate::support::eventually("it waits", || lists() > 0).await;
+    let began = Instant::now();
     let transaction = coordinator.begin("one", &["a", "b"], b"", limit).await.expect("begun");
-    let (proposal, began) = (soon("what is next", waits).await.expect("joined"), Instant::now());
+    let proposal = soon("what is next", waits).await.expect("joined");
     proposal.vote_commit().await.expect("voted");
     // The coordinator decides after all of the time, and the site may at the same moment. It would after half of it.
     let outcome = soon("the outcome", proposal.outcome(None)).await.expect("known");

@@ -38,7 +38,7 @@ async fn a_begin_that_is_given_up_is_withdrawn_before_its_client_has_closed() {
     let server = server();
     let (a, b) = (client(&server).await, client(&server).await);
     let (coordinator, watcher) = (warmed_up(&a).await, coordinator(&b));
-    let slow = server.inject(Fault::delay_reply("multi", Duration::from_millis(200)).path(TRANSACTION));
+    let slow = server.inject(Fault::delay_reply("multi", Duration::from_secs(2)).path(TRANSACTION));
     let beginning = {
         let coordinator = coordinator.clone();
         tokio::spawn(async move { coordinator.begin("one", &["a"], b"x", MINUTE).await.map(drop) })

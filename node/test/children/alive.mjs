@@ -6,7 +6,7 @@ import vm from 'node:vm'
 import { Client } from 'zkrecipes'
 
 const [hosts, path, how] = process.argv.slice(2)
-const client = await Client.connect(hosts, { sessionTimeout: 6000 })
+const client = await Client.connect(hosts, { sessionTimeout: 30_000 })
 const lock = client.lock(path)
 const say = (what) => console.log(what)
 

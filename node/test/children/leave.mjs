@@ -29,7 +29,7 @@ const ways = {
   'the end of all that is to be done': () => client.unref(),
   'the end of a worker': async () => {
     client.unref()
-    const worker = new Worker(new URL('./worker.mjs', import.meta.url), { workerData: { hosts, path: `${path}-worker`, task: 'hold' } })
+    const worker = new Worker(new URL('./worker.mjs', import.meta.url), { workerData: { hosts, path: `${path}-worker`, task: 'hold', sessionTimeout: 30_000 } })
     await once(worker, 'message')
     process.exit(0)
   },
