@@ -411,6 +411,9 @@ typedef struct zkr_held zkr_held;
 /** An item that was claimed. It stays claimed until it is settled, lost or freed. */
 typedef struct zkr_item zkr_item;
 
+/** Items that were claimed, in order. Freeing it gives back those that nobody has taken. */
+typedef struct zkr_items zkr_items;
+
 /**
  * Closed until it was counted down as often as it says, by whomever, and open from then on. Every count is made
  * exactly once, also when its answer gets lost; where that cannot be known any more, it is ZKR_CONNECTION_LOST.
@@ -869,9 +872,18 @@ typedef void (*zkr_buffer_callback)(zkr_status status,
 /** The end of claiming. On ZKR_OK the item belongs to the callback, otherwise it is NULL; the error is only lent. */
 typedef void (*zkr_item_callback)(zkr_status status, zkr_item *item, const zkr_error *error, void *user_data);
 
-/** How many items a queue has. */
+/**
+ * The end of zkr_queue_claim_many_async and the like. On ZKR_OK the list belongs to the callback, otherwise it is
+ * NULL; the error is only lent.
+ */
+typedef void (*zkr_items_callback)(zkr_status status,
+                                   zkr_items *items,
+                                   const zkr_error *error,
+                                   void *user_data);
+
+/** How many items a queue has. It stays as it is: what is counted besides in later versions will have a function of its own. */
 typedef struct zkr_queue_counts {
-  /** Those that can be taken now. */
+  /** Those that can be taken now, or have failed for the last time and go to the dead letters next. */
   size_t ready;
   /** Those that were given back and step aside, or that are not due yet. */
   size_t delayed;
@@ -3235,6 +3247,59 @@ zkr_status zkr_queue_claim_cancellable_async(zkr_queue *queue,
                                              void *user_data);
 
 /**
+ * Claims up to n at once: waits for the item that came first as zkr_queue_claim does, and takes the next ones along
+ * that are there already. On success *items belongs to the caller: free it with zkr_items_free when each item was
+ * taken. What was not is given back.
+ */
+zkr_status zkr_queue_claim_many(zkr_queue *queue,
+                                size_t n,
+                                int64_t timeout_ms,
+                                zkr_items **items,
+                                zkr_error **error);
+
+/**
+ * zkr_queue_claim_many that another thread can withdraw; token may be NULL. Claims that are on their way are taken
+ * back.
+ */
+zkr_status zkr_queue_claim_many_cancellable(zkr_queue *queue,
+                                            size_t n,
+                                            int64_t timeout_ms,
+                                            zkr_cancel_token *token,
+                                            zkr_items **items,
+                                            zkr_error **error);
+
+/** zkr_queue_claim_many in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_queue_claim_many_async(zkr_queue *queue,
+                                      size_t n,
+                                      int64_t timeout_ms,
+                                      zkr_items_callback callback,
+                                      void *user_data);
+
+/** zkr_queue_claim_many_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_queue_claim_many_cancellable_async(zkr_queue *queue,
+                                                  size_t n,
+                                                  int64_t timeout_ms,
+                                                  zkr_cancel_token *token,
+                                                  zkr_items_callback callback,
+                                                  void *user_data);
+
+/**
+ * Acknowledges several at once, each as by zkr_item_ack: the requests leave together, and one that fails holds up no
+ * other. The error is that of the first of them that failed. The items still have to be freed.
+ */
+zkr_status zkr_queue_ack_many(zkr_queue *queue,
+                              zkr_item *const *items,
+                              size_t count,
+                              zkr_error **error);
+
+/** zkr_queue_ack_many in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_queue_ack_many_async(zkr_queue *queue,
+                                    zkr_item *const *items,
+                                    size_t count,
+                                    zkr_done_callback callback,
+                                    void *user_data);
+
+/**
  * Calls back while a verb of this handle waits, for an item or for room: after a second, and then ever less often, up
  * to once a minute. subscription may be NULL; otherwise end it with zkr_subscription_free.
  */
@@ -3352,7 +3417,8 @@ zkr_status zkr_queue_replay_one_async(zkr_queue *queue,
 
 /**
  * Deletes the dead letters that have been there for older_than_ms, 0 for all: of the queue, or of its dead letters,
- * which is the same. Nothing else of the queue goes. purged may be NULL; otherwise it is for how many.
+ * which is the same. What somebody has claimed stays, and nothing else of the queue goes. purged may be NULL;
+ * otherwise it is for how many.
  */
 zkr_status zkr_queue_purge(zkr_queue *queue,
                            int64_t older_than_ms,
@@ -3548,6 +3614,62 @@ zkr_status zkr_priority_queue_claim_cancellable_async(zkr_priority_queue *priori
                                                       void *user_data);
 
 /**
+ * Claims up to n at once: waits for the item with the lowest number as zkr_priority_queue_claim does, and takes the
+ * next ones along that are there already. On success *items belongs to the caller: free it with zkr_items_free when
+ * each item was taken. What was not is given back.
+ */
+zkr_status zkr_priority_queue_claim_many(zkr_priority_queue *priority_queue,
+                                         size_t n,
+                                         int64_t timeout_ms,
+                                         zkr_items **items,
+                                         zkr_error **error);
+
+/**
+ * zkr_priority_queue_claim_many that another thread can withdraw; token may be NULL. Claims that are on their way are
+ * taken back.
+ */
+zkr_status zkr_priority_queue_claim_many_cancellable(zkr_priority_queue *priority_queue,
+                                                     size_t n,
+                                                     int64_t timeout_ms,
+                                                     zkr_cancel_token *token,
+                                                     zkr_items **items,
+                                                     zkr_error **error);
+
+/** zkr_priority_queue_claim_many in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_priority_queue_claim_many_async(zkr_priority_queue *priority_queue,
+                                               size_t n,
+                                               int64_t timeout_ms,
+                                               zkr_items_callback callback,
+                                               void *user_data);
+
+/**
+ * zkr_priority_queue_claim_many_async with a token that withdraws it; token may be NULL, and may be freed before the
+ * end.
+ */
+zkr_status zkr_priority_queue_claim_many_cancellable_async(zkr_priority_queue *priority_queue,
+                                                           size_t n,
+                                                           int64_t timeout_ms,
+                                                           zkr_cancel_token *token,
+                                                           zkr_items_callback callback,
+                                                           void *user_data);
+
+/**
+ * Acknowledges several at once, each as by zkr_item_ack: the requests leave together, and one that fails holds up no
+ * other. The error is that of the first of them that failed. The items still have to be freed.
+ */
+zkr_status zkr_priority_queue_ack_many(zkr_priority_queue *priority_queue,
+                                       zkr_item *const *items,
+                                       size_t count,
+                                       zkr_error **error);
+
+/** zkr_priority_queue_ack_many in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_priority_queue_ack_many_async(zkr_priority_queue *priority_queue,
+                                             zkr_item *const *items,
+                                             size_t count,
+                                             zkr_done_callback callback,
+                                             void *user_data);
+
+/**
  * Calls back while a verb of this handle waits, for an item or for room: after a second, and then ever less often, up
  * to once a minute. subscription may be NULL; otherwise end it with zkr_subscription_free.
  */
@@ -3669,7 +3791,8 @@ zkr_status zkr_priority_queue_replay_one_async(zkr_priority_queue *priority_queu
 
 /**
  * Deletes the dead letters that have been there for older_than_ms, 0 for all: of the queue, or of its dead letters,
- * which is the same. Nothing else of the queue goes. purged may be NULL; otherwise it is for how many.
+ * which is the same. What somebody has claimed stays, and nothing else of the queue goes. purged may be NULL;
+ * otherwise it is for how many.
  */
 zkr_status zkr_priority_queue_purge(zkr_priority_queue *priority_queue,
                                     int64_t older_than_ms,
@@ -3822,6 +3945,59 @@ zkr_status zkr_delay_queue_claim_cancellable_async(zkr_delay_queue *delay_queue,
                                                    void *user_data);
 
 /**
+ * Claims up to n at once: waits for the item that was due first as zkr_delay_queue_claim does, and takes the next ones
+ * along that are there already. On success *items belongs to the caller: free it with zkr_items_free when each item
+ * was taken. What was not is given back.
+ */
+zkr_status zkr_delay_queue_claim_many(zkr_delay_queue *delay_queue,
+                                      size_t n,
+                                      int64_t timeout_ms,
+                                      zkr_items **items,
+                                      zkr_error **error);
+
+/**
+ * zkr_delay_queue_claim_many that another thread can withdraw; token may be NULL. Claims that are on their way are
+ * taken back.
+ */
+zkr_status zkr_delay_queue_claim_many_cancellable(zkr_delay_queue *delay_queue,
+                                                  size_t n,
+                                                  int64_t timeout_ms,
+                                                  zkr_cancel_token *token,
+                                                  zkr_items **items,
+                                                  zkr_error **error);
+
+/** zkr_delay_queue_claim_many in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_delay_queue_claim_many_async(zkr_delay_queue *delay_queue,
+                                            size_t n,
+                                            int64_t timeout_ms,
+                                            zkr_items_callback callback,
+                                            void *user_data);
+
+/** zkr_delay_queue_claim_many_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_delay_queue_claim_many_cancellable_async(zkr_delay_queue *delay_queue,
+                                                        size_t n,
+                                                        int64_t timeout_ms,
+                                                        zkr_cancel_token *token,
+                                                        zkr_items_callback callback,
+                                                        void *user_data);
+
+/**
+ * Acknowledges several at once, each as by zkr_item_ack: the requests leave together, and one that fails holds up no
+ * other. The error is that of the first of them that failed. The items still have to be freed.
+ */
+zkr_status zkr_delay_queue_ack_many(zkr_delay_queue *delay_queue,
+                                    zkr_item *const *items,
+                                    size_t count,
+                                    zkr_error **error);
+
+/** zkr_delay_queue_ack_many in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_delay_queue_ack_many_async(zkr_delay_queue *delay_queue,
+                                          zkr_item *const *items,
+                                          size_t count,
+                                          zkr_done_callback callback,
+                                          void *user_data);
+
+/**
  * Calls back while a verb of this handle waits, for an item or for room: after a second, and then ever less often, up
  * to once a minute. subscription may be NULL; otherwise end it with zkr_subscription_free.
  */
@@ -3943,7 +4119,8 @@ zkr_status zkr_delay_queue_replay_one_async(zkr_delay_queue *delay_queue,
 
 /**
  * Deletes the dead letters that have been there for older_than_ms, 0 for all: of the queue, or of its dead letters,
- * which is the same. Nothing else of the queue goes. purged may be NULL; otherwise it is for how many.
+ * which is the same. What somebody has claimed stays, and nothing else of the queue goes. purged may be NULL;
+ * otherwise it is for how many.
  */
 zkr_status zkr_delay_queue_purge(zkr_delay_queue *delay_queue,
                                  int64_t older_than_ms,
@@ -4899,6 +5076,15 @@ const zkr_dead_letter *zkr_dead_letters_get(const zkr_dead_letters *dead_letters
 
 /** Frees a list. NULL and freed ones are ignored. */
 void zkr_dead_letters_free(zkr_dead_letters *dead_letters);
+
+/** How many there are. */
+size_t zkr_items_count(const zkr_items *items);
+
+/** One of them, which is the caller's: free it with zkr_item_free. NULL past the end. */
+zkr_item *zkr_items_take(const zkr_items *items, size_t index);
+
+/** Frees a list. NULL and freed ones are ignored. */
+void zkr_items_free(zkr_items *items);
 
 /* Lists of two-phase commits -------------------------------------------------------------------------- */
 

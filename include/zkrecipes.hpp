@@ -2249,6 +2249,28 @@ struct DeadLetter {
 
 namespace detail {
 
+/** Takes over a list of handles. */
+template <typename One, typename List, typename Handle>
+std::vector<One> taken(List *list, std::size_t (*count)(const List *),
+                       Handle *(*take)(const List *, std::size_t), void (*free)(List *)) {
+  const std::unique_ptr<List, void (*)(List *)> freed(list, free);
+  std::vector<One> all;
+  for (std::size_t i = 0; i < count(list); i++) all.push_back(One(take(list, i)));
+  return all;
+}
+
+/** Handles for C, which stay those of the caller. */
+template <typename Handle, typename One>
+std::vector<Handle *> handles(const std::vector<One> &all) {
+  std::vector<Handle *> given;
+  for (const auto &one : all) given.push_back(one.get());
+  return given;
+}
+
+inline std::vector<Item> items(zkr_items *list) {
+  return taken<Item>(list, zkr_items_count, zkr_items_take, zkr_items_free);
+}
+
 /** Items for C, which stay those of the caller. */
 class Several {
  public:
@@ -2383,6 +2405,36 @@ class Queue {
     outcome.check(
         zkr_queue_claim_cancellable(handle(), detail::wait_ms(timeout), token.get(), &item, outcome.place()));
     return Item(item);
+  }
+
+  /**
+   * Claims up to n at once: waits for the item that came first, or throws Timeout, and takes the next ones
+   * along that are there already.
+   */
+  std::vector<Item> claim_many(std::size_t n, Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_items *items = nullptr;
+    outcome.check(zkr_queue_claim_many(handle(), n, detail::wait_ms(timeout), &items, outcome.place()));
+    return detail::items(items);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  std::vector<Item> claim_many(std::size_t n, Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_items *items = nullptr;
+    outcome.check(zkr_queue_claim_many_cancellable(handle(), n, detail::wait_ms(timeout), token.get(), &items,
+                                                   outcome.place()));
+    return detail::items(items);
+  }
+
+  /**
+   * Acknowledges several at once, each as by Item::ack: the requests leave together, and one that fails
+   * holds up no other. What is thrown is the error of the first of them that failed.
+   */
+  void ack_many(const std::vector<Item> &items) {
+    const std::vector<zkr_item *> given = detail::handles<zkr_item>(items);
+    detail::Outcome outcome;
+    outcome.check(zkr_queue_ack_many(handle(), given.data(), given.size(), outcome.place()));
   }
 
   /**
@@ -2581,16 +2633,6 @@ inline std::vector<CommitStatus> commit_statuses(zkr_commit_statuses *list) {
 inline std::optional<CommitStatus> commit_status(zkr_commit_statuses *list) {
   const auto found = commit_statuses(list);
   return found.empty() ? std::nullopt : std::optional<CommitStatus>(found.front());
-}
-
-/** Takes over a list of handles. */
-template <typename One, typename List, typename Handle>
-std::vector<One> taken(List *list, std::size_t (*count)(const List *),
-                       Handle *(*take)(const List *, std::size_t), void (*free)(List *)) {
-  const std::unique_ptr<List, void (*)(List *)> freed(list, free);
-  std::vector<One> all;
-  for (std::size_t i = 0; i < count(list); i++) all.push_back(One(take(list, i)));
-  return all;
 }
 
 inline std::vector<CommitTransaction> commit_transactions(zkr_commit_transactions *list);
@@ -2915,6 +2957,36 @@ class DelayQueue {
     outcome.check(zkr_delay_queue_claim_cancellable(handle(), detail::wait_ms(timeout), token.get(), &item,
                                                     outcome.place()));
     return Item(item);
+  }
+
+  /**
+   * Claims up to n at once: waits for the item that was due first, or throws Timeout, and takes the next
+   * ones along that are there already.
+   */
+  std::vector<Item> claim_many(std::size_t n, Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_items *items = nullptr;
+    outcome.check(zkr_delay_queue_claim_many(handle(), n, detail::wait_ms(timeout), &items, outcome.place()));
+    return detail::items(items);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  std::vector<Item> claim_many(std::size_t n, Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_items *items = nullptr;
+    outcome.check(zkr_delay_queue_claim_many_cancellable(handle(), n, detail::wait_ms(timeout), token.get(),
+                                                         &items, outcome.place()));
+    return detail::items(items);
+  }
+
+  /**
+   * Acknowledges several at once, each as by Item::ack: the requests leave together, and one that fails
+   * holds up no other. What is thrown is the error of the first of them that failed.
+   */
+  void ack_many(const std::vector<Item> &items) {
+    const std::vector<zkr_item *> given = detail::handles<zkr_item>(items);
+    detail::Outcome outcome;
+    outcome.check(zkr_delay_queue_ack_many(handle(), given.data(), given.size(), outcome.place()));
   }
 
   /**
@@ -3299,6 +3371,37 @@ class PriorityQueue {
     outcome.check(zkr_priority_queue_claim_cancellable(handle(), detail::wait_ms(timeout), token.get(), &item,
                                                        outcome.place()));
     return Item(item);
+  }
+
+  /**
+   * Claims up to n at once: waits for the item with the lowest number, or throws Timeout, and takes the
+   * next ones along that are there already.
+   */
+  std::vector<Item> claim_many(std::size_t n, Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_items *items = nullptr;
+    outcome.check(
+        zkr_priority_queue_claim_many(handle(), n, detail::wait_ms(timeout), &items, outcome.place()));
+    return detail::items(items);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  std::vector<Item> claim_many(std::size_t n, Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_items *items = nullptr;
+    outcome.check(zkr_priority_queue_claim_many_cancellable(handle(), n, detail::wait_ms(timeout),
+                                                            token.get(), &items, outcome.place()));
+    return detail::items(items);
+  }
+
+  /**
+   * Acknowledges several at once, each as by Item::ack: the requests leave together, and one that fails
+   * holds up no other. What is thrown is the error of the first of them that failed.
+   */
+  void ack_many(const std::vector<Item> &items) {
+    const std::vector<zkr_item *> given = detail::handles<zkr_item>(items);
+    detail::Outcome outcome;
+    outcome.check(zkr_priority_queue_ack_many(handle(), given.data(), given.size(), outcome.place()));
   }
 
   /**

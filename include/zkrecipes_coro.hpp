@@ -376,6 +376,25 @@ inline Awaited<Item> claim(const DelayQueue &it, Milliseconds timeout = forever,
       });
 }
 
+inline Awaited<std::vector<Item>> claim_many(const DelayQueue &it, std::size_t n,
+                                             Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return detail::launch<std::vector<Item>, zkr_items *>(
+      std::move(stop), [](zkr_items *items) -> std::vector<Item> { return detail::items(items); },
+      [&](zkr_cancel_token *token, auto callback, void *user) {
+        return zkr_delay_queue_claim_many_cancellable_async(it.handle(), n, detail::wait_ms(timeout), token,
+                                                            callback, user);
+      });
+}
+
+inline Awaited<void> ack_many(const DelayQueue &it, const std::vector<Item> &items) {
+  const std::vector<zkr_item *> given = detail::handles<zkr_item>(items);
+  return detail::launch<void>(
+      {}, []() {},
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_delay_queue_ack_many_async(it.handle(), given.data(), given.size(), callback, user);
+      });
+}
+
 inline Awaited<std::optional<std::string>> peek(const DelayQueue &it) {
   return detail::launch<std::optional<std::string>, zkr_buffer *, const zkr_stat *>(
       {},
@@ -396,8 +415,8 @@ inline Awaited<std::size_t> len(const DelayQueue &it) {
 }
 
 inline Awaited<QueueStats> stats(const DelayQueue &it) {
-  return detail::launch<QueueStats, QueueStats>(
-      {}, [](QueueStats stats) -> QueueStats { return stats; },
+  return detail::launch<QueueStats, const zkr_queue_counts *>(
+      {}, [](const zkr_queue_counts *stats) -> QueueStats { return *stats; },
       [&](zkr_cancel_token *, auto callback, void *user) {
         return zkr_delay_queue_stats_async(it.handle(), callback, user);
       });
@@ -783,6 +802,25 @@ inline Awaited<Item> claim(const PriorityQueue &it, Milliseconds timeout = forev
       });
 }
 
+inline Awaited<std::vector<Item>> claim_many(const PriorityQueue &it, std::size_t n,
+                                             Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return detail::launch<std::vector<Item>, zkr_items *>(
+      std::move(stop), [](zkr_items *items) -> std::vector<Item> { return detail::items(items); },
+      [&](zkr_cancel_token *token, auto callback, void *user) {
+        return zkr_priority_queue_claim_many_cancellable_async(it.handle(), n, detail::wait_ms(timeout),
+                                                               token, callback, user);
+      });
+}
+
+inline Awaited<void> ack_many(const PriorityQueue &it, const std::vector<Item> &items) {
+  const std::vector<zkr_item *> given = detail::handles<zkr_item>(items);
+  return detail::launch<void>(
+      {}, []() {},
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_priority_queue_ack_many_async(it.handle(), given.data(), given.size(), callback, user);
+      });
+}
+
 inline Awaited<std::optional<std::string>> peek(const PriorityQueue &it) {
   return detail::launch<std::optional<std::string>, zkr_buffer *, const zkr_stat *>(
       {},
@@ -803,8 +841,8 @@ inline Awaited<std::size_t> len(const PriorityQueue &it) {
 }
 
 inline Awaited<QueueStats> stats(const PriorityQueue &it) {
-  return detail::launch<QueueStats, QueueStats>(
-      {}, [](QueueStats stats) -> QueueStats { return stats; },
+  return detail::launch<QueueStats, const zkr_queue_counts *>(
+      {}, [](const zkr_queue_counts *stats) -> QueueStats { return *stats; },
       [&](zkr_cancel_token *, auto callback, void *user) {
         return zkr_priority_queue_stats_async(it.handle(), callback, user);
       });
@@ -912,6 +950,25 @@ inline Awaited<Item> claim(const Queue &it, Milliseconds timeout = forever, std:
       });
 }
 
+inline Awaited<std::vector<Item>> claim_many(const Queue &it, std::size_t n, Milliseconds timeout = forever,
+                                             std::stop_token stop = {}) {
+  return detail::launch<std::vector<Item>, zkr_items *>(
+      std::move(stop), [](zkr_items *items) -> std::vector<Item> { return detail::items(items); },
+      [&](zkr_cancel_token *token, auto callback, void *user) {
+        return zkr_queue_claim_many_cancellable_async(it.handle(), n, detail::wait_ms(timeout), token,
+                                                      callback, user);
+      });
+}
+
+inline Awaited<void> ack_many(const Queue &it, const std::vector<Item> &items) {
+  const std::vector<zkr_item *> given = detail::handles<zkr_item>(items);
+  return detail::launch<void>(
+      {}, []() {},
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_queue_ack_many_async(it.handle(), given.data(), given.size(), callback, user);
+      });
+}
+
 inline Awaited<std::optional<std::string>> peek(const Queue &it) {
   return detail::launch<std::optional<std::string>, zkr_buffer *, const zkr_stat *>(
       {},
@@ -932,8 +989,8 @@ inline Awaited<std::size_t> len(const Queue &it) {
 }
 
 inline Awaited<QueueStats> stats(const Queue &it) {
-  return detail::launch<QueueStats, QueueStats>(
-      {}, [](QueueStats stats) -> QueueStats { return stats; },
+  return detail::launch<QueueStats, const zkr_queue_counts *>(
+      {}, [](const zkr_queue_counts *stats) -> QueueStats { return *stats; },
       [&](zkr_cancel_token *, auto callback, void *user) {
         return zkr_queue_stats_async(it.handle(), callback, user);
       });

@@ -16,12 +16,14 @@ LENT = {
     "zkr_leader_callback": [("const zkr_leader *", "{n}")],
     "zkr_buffer_callback": [("zkr_buffer *", "{n}"), ("const zkr_stat *", "stat")],
     "zkr_stat_callback": [("const zkr_stat *", "stat")],
+    "zkr_queue_counts_callback": [("const zkr_queue_counts *", "{n}")],
     "zkr_versioned_callback": [("const zkr_buffer *", "{n}"), ("std::int32_t", "version")],
 }
 # What is made of it, where that is not what is made of the places that a blocking verb fills.
 TAKEN = {
     "zkr_number_callback": "static_cast<{type}>({n})",
     "zkr_leader_callback": "detail::copied({n})",
+    "zkr_queue_counts_callback": "*{n}",
     "zkr_versioned_callback": "{n} ? {type}({{detail::copied({n}), version}}) : std::nullopt",
 }
 

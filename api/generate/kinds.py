@@ -111,6 +111,13 @@ INPUTS = {
         "given.data(), given.count()",
         'const detail::Texts given("{n}", {n});\n',
     ),
+    "claimed": Input(
+        "{n}: *const *mut zkr_item, count: usize",
+        'items::claimed("{n}", {n}, count)?',
+        cpp="const std::vector<Item> &{n}",
+        give="given.data(), given.size()",
+        before="const std::vector<zkr_item *> given = detail::handles<zkr_item>({n});\n",
+    ),
     "pause": Input(
         "{n}: i64",
         'time::from_millis("{n}", {n})',
@@ -265,6 +272,13 @@ OUTPUTS = {
         "detail::dead_letters({n})",
     ),
     "item": Output("*mut zkr_item", "zkr_item_callback", "zkr_item *{n} = nullptr", "Item", "Item({n})"),
+    "items": Output(
+        "*mut zkr_items",
+        "zkr_items_callback",
+        "zkr_items *{n} = nullptr",
+        "std::vector<Item>",
+        "detail::items({n})",
+    ),
     "outcome": Output(
         "zkr_outcome",
         "zkr_outcome_callback",

@@ -39,6 +39,7 @@ ARGUMENTS = {
     "bytes_or_empty": Argument("bytes | str", "convert::payload_or_empty({n})?", "&{n}", 'b""'),
     "many": Argument("Iterable[bytes | str]", 'convert::payloads("{n}", {n})?'),
     "texts": Argument("Iterable[str]", 'convert::texts("{n}", {n})?', "&{n}"),
+    "claimed": Argument("Iterable[Item]", 'item::several("{n}", {n})?'),
     "limit": Argument("float | None", 'convert::limit("{n}", {n})?', default="None"),
     "patience": Argument("float | None", 'convert::patience("{n}", {n})?', default="None"),
     "delay": Argument("float", 'convert::duration("{n}", {n})?'),
@@ -71,6 +72,7 @@ class Answer:
 # Of these asyncio has classes of its own.
 OBJECTS = {
     "item": Answer("Item", "item::claimed(py, origin, answer)"),
+    "items": Answer("list[Item]", "list(py, answer, |one| item::claimed(py, origin.clone(), one))"),
     "transaction": Answer("Transaction", "TransactionBase::of(py, {origin}, {answer})"),
     "queue": Answer("DeadLetters", "DeadLettersBase::of(py, {origin}, {answer})"),
     "commit_transaction": Answer(

@@ -9,15 +9,15 @@ use zkrecipes::drive::{self, Done, Got};
 use zkrecipes::{Backlog, Client, DeadLetter, Error, Item, Nack, Queue, QueueStats, Result};
 
 use crate::answers::{Fill, Handed, Report};
-use crate::collections::{Buffer, List, zkr_buffer};
+use crate::collections::{Buffer, List, Several, zkr_buffer};
 use crate::contenders::since_1970;
 use crate::error::{zkr_error, zkr_status};
 use crate::handle::Object;
 use crate::held::Texts;
-use crate::input::{HandlePlace, to_c};
-use crate::lists::{DeadLetters, Payloads};
+use crate::input::{self, HandlePlace, to_c};
+use crate::lists::{DeadLetters, Items, Payloads};
 use crate::queue::QueueHandle;
-use crate::verbs::{Holder, Recipe};
+use crate::verbs::{self, Holder, Recipe};
 
 #[path = "generated/item.rs"]
 mod generated;
@@ -83,11 +83,11 @@ impl Report<Got> for OfBuffer {
     }
 }
 
-/// How many items a queue has.
+/// How many items a queue has. It stays as it is: what is counted besides in later versions will have a function of its own.
 #[repr(C)]
 #[derive(Copy, Clone, Default)]
 pub struct zkr_queue_counts {
-    /// Those that can be taken now.
+    /// Those that can be taken now, or have failed for the last time and go to the dead letters next.
     pub ready: usize,
     /// Those that were given back and step aside, or that are not due yet.
     pub delayed: usize,
@@ -214,10 +214,30 @@ impl Holder for ItemHandle {
     }
 }
 
+impl ItemHandle {
+    fn of(core: Item) -> ItemHandle {
+        ItemHandle { data: [core.data(), &[0]].concat(), core, texts: Texts::default() }
+    }
+}
+
 impl Handed for Item {
     type Object = ItemHandle;
 
     fn object(self, _: &Client) -> ItemHandle {
-        ItemHandle { data: [self.data(), &[0]].concat(), core: self, texts: Texts::default() }
+        ItemHandle::of(self)
     }
+}
+
+impl Handed for Vec<Item> {
+    type Object = Items;
+
+    fn object(self, _: &Client) -> Items {
+        Several::new(self.into_iter().map(ItemHandle::of))
+    }
+}
+
+/// What stands behind the handles of items.
+pub(crate) fn claimed(argument: &str, given: *const *mut zkr_item, count: usize) -> Result<Vec<Item>> {
+    let handles = input::slice(argument, given, count)?.iter();
+    handles.map(|item| verbs::get::<ItemHandle>(*item).map(|item| item.core.clone())).collect()
 }

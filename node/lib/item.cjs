@@ -7,7 +7,7 @@ const { Held, giveUp } = require('./held.cjs')
 const { Transaction } = require('./nodes.cjs')
 const { Remote, ask, call, callsOf, nativeOf } = require('./remote.cjs')
 
-let settle
+let claimOf, settle
 
 /** An item that was claimed: a Held, until it is settled. */
 class Item extends Held {
@@ -16,6 +16,7 @@ class Item extends Held {
 
   static {
     settle = (item, failed, error) => item.#settle(failed, error)
+    claimOf = (item) => nativeOf(item.#item)
   }
 
   constructor(key, calls, native) {
@@ -85,4 +86,10 @@ function said(error) {
 /** What a claim brings. */
 const itemOf = (remote, native) => new Item(made, callsOf(remote), native)
 
-module.exports = { Item, itemOf, settle }
+/** What the addon has of an item that somebody gives as `argument`. */
+function nativeItem(item, argument) {
+  if (!(item instanceof Item)) throw invalid(argument, `must be an item that was claimed, not ${kindOf(item)}`)
+  return claimOf(item)
+}
+
+module.exports = { Item, itemOf, nativeItem, settle }

@@ -4,7 +4,7 @@ const check = require('./check.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
 const { AbortError, invalid, kindOf, report } = require('./errors.cjs')
 const { leave } = require('./held.cjs')
-const { itemOf, settle } = require('./item.cjs')
+const { itemOf, nativeItem, settle } = require('./item.cjs')
 const { Listeners } = require('./listeners.cjs')
 const { Remote, ask, attend, bring, call, callsOf, cancel, make } = require('./remote.cjs')
 const { listen, stopListening, waitOptions } = require('./abort_signals.cjs')
@@ -52,7 +52,8 @@ class Backlog extends Remote {
   // --- end of generated
 
   async replay(id, options) {
-    if (id === undefined || check.isOptions(id, options)) return ask(this.#backlog, 'replay', options ?? id)
+    // A letter that was looked for and not found is not all of them.
+    if (arguments.length === 0 || check.isOptions(id, options)) return ask(this.#backlog, 'replay', id)
     return ask(this.#backlog, 'replayOne', options, check.text('id', id))
   }
 
@@ -81,6 +82,20 @@ class Backlog extends Remote {
   /** One attempt: null when there is none. */
   async tryClaim(options) {
     return unlessTimeout(this.#claim(check.signalOf('tryClaim', options), 0))
+  }
+
+  /** Waits for the first, and takes the next ones along that are there already. */
+  async claimMany(n, options) {
+    const { timeout, signal } = waitOptions('claimMany', options)
+    const giveBack = (all) => all.forEach((native) => native.releaseInBackground())
+    const all = await attend(this.#backlog, signal, 'claimMany', [check.count('n', n), timeout], giveBack)
+    return all.map((native) => itemOf(this, native))
+  }
+
+  /** Several at once, each as by its `ack`. */
+  async ackMany(items, options) {
+    if (!Array.isArray(items)) throw invalid('items', `must be an array of items that were claimed, not ${kindOf(items)}`)
+    await ask(this.#backlog, 'ackMany', options, items.map((item, at) => nativeItem(item, `items[${at}]`)))
   }
 
   /** The items that were claimed too often. */

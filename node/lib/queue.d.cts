@@ -93,6 +93,21 @@ export class Backlog<Entry = Buffer> {
   claim(options?: WaitOptions): Promise<Item>
   /** One attempt: null when there is no item that nobody has claimed. */
   tryClaim(options?: SignalOptions): Promise<Item | null>
+  /**
+   * Claims up to `n` at once: waits for the first, and takes the next ones along that are there already. Each is an item of its own.
+   *
+   * ```js
+   * const items = await queue.claimMany(100)
+   * await insertAll(items.map((item) => item.data))
+   * await queue.ackMany(items)
+   * ```
+   */
+  claimMany(n: number, options?: WaitOptions): Promise<Item[]>
+  /**
+   * Acknowledges several at once, each as by its `ack`: the requests leave together, and one that fails holds up no other. It rejects with
+   * the error of the first of them that failed.
+   */
+  ackMany(items: readonly Item[], options?: SignalOptions): Promise<void>
   /** The items that were claimed `maxAttempts` times in vain, or that nobody can read. */
   readonly dead: DeadLetters
   /** Wakes the waits in progress on this handle with an `AbortError`, and ends its loops and its `process`; never later ones. */
@@ -115,7 +130,7 @@ export class Backlog<Entry = Buffer> {
 
 /** How many items a queue has. */
 export interface QueueStats {
-  /** Those that can be taken now. */
+  /** Those that can be taken now, or have failed for the last time and go to the dead letters next. */
   readonly ready: number
   /** Those that were given back and step aside, or that are not due yet. */
   readonly delayed: number

@@ -760,6 +760,16 @@ class BacklogBase:
         session ends. Waits for one; Timeout after `timeout` seconds, and 0 is one attempt.
         """
 
+    def claim_many(self, n: int, timeout: float | None = None) -> list[Item]:
+        """Claims up to `n` at once: waits for the first, and takes the next ones along that are there already. Timeout
+        after `timeout` seconds without one, and 0 is one attempt.
+        """
+
+    def ack_many(self, items: Iterable[Item]) -> None:
+        """Acknowledges several at once, each as by its `ack`: the requests leave together, and one that fails holds up
+        no other. What is raised is the error of the first of them that failed.
+        """
+
     def on_wait(self, callback: Callable[[WaitProgress], object]) -> Callable[[], None]:
         """Calls `callback(progress)` while a verb of this object waits, for an item or for room: after a second, and
         then ever less often, up to once a minute. `progress` says for how long (`waited` seconds). Returns a

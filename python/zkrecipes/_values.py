@@ -83,7 +83,7 @@ class QueueStats(NamedTuple):
     """How many items a queue has: `queue.stats()`."""
 
     ready: int
-    """Those that can be taken now."""
+    """Those that can be taken now, or have failed for the last time and go to the dead letters next."""
     delayed: int
     """Those that were given back and step aside, or that are not due yet."""
     claimed: int

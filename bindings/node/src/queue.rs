@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use napi::Env;
-use napi::bindgen_prelude::{Buffer, Uint8Array};
+use napi::bindgen_prelude::{Buffer, ClassInstance, Uint8Array};
 use napi_derive::napi;
 use zkrecipes::{DeadLetter, Nack, Result, drive};
 
@@ -157,6 +157,23 @@ impl Backlog {
         let home = self.0.inbox.clone();
         let claim = |backlog, limit| drive::claim(&backlog, limit);
         self.0.wait(timeout, claim, move |item| Item::new(item, &home))
+    }
+
+    /// The call's value is a list of `Item`.
+    #[napi(catch_unwind)]
+    pub fn claim_many(&self, n: u32, timeout: f64) -> f64 {
+        let home = self.0.inbox.clone();
+        let claim = move |backlog, limit| drive::claim_many(&backlog, n as usize, limit);
+        let wrapped = move |all: Vec<zkrecipes::Item>| -> Vec<Item> {
+            all.into_iter().map(|one| Item::new(one, &home)).collect()
+        };
+        self.0.wait(timeout, claim, wrapped)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn ack_many(&self, items: Vec<ClassInstance<Item>>) -> f64 {
+        let items = items.iter().map(|item| (*item.0).clone()).collect();
+        self.0.ask(|backlog| drive::ack_many(&backlog, items), same)
     }
 
     /// The dead letters as a queue.

@@ -12,7 +12,7 @@ use crate::answer::is_contender;
 use crate::errors::{OrRaise, invalid, invalid_type};
 use crate::face::{Answered, Arg};
 
-fn wrong_type(argument: &str, wanted: &str, value: Arg) -> PyErr {
+pub fn wrong_type(argument: &str, wanted: &str, value: Arg) -> PyErr {
     let got =
         value.get_type().name().map(|name| name.to_string()).unwrap_or_else(|_| "something else".into());
     invalid_type(value.py(), argument, format!("must be {wanted}, not {got}"))

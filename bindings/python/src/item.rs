@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 use zkrecipes::{ErrorKind, Nack, drive};
 
 use crate::client::{Origin, warn_unless_exiting};
-use crate::convert::{duration, text};
+use crate::convert::{duration, text, wrong_type};
 use crate::errors::{OrRaise, guard};
 use crate::face::{Answered, Arg, Face, Fresh, Seed, asyncio_object};
 use crate::generated::TransactionBase;
@@ -95,6 +95,21 @@ impl Drop for Claimed {
             ));
         }
     }
+}
+
+/// Several items, of whichever face.
+pub fn several(argument: &str, value: Arg) -> PyResult<Vec<zkrecipes::Item>> {
+    let wrong = |value: Arg| wrong_type(argument, "an iterable of items that were claimed", value);
+    let core = |item: &Bound<'_, PyAny>| {
+        let claimed = match (item.cast::<Item>(), item.cast::<ItemBase>()) {
+            (Ok(item), _) => item.get().claimed.item.clone(),
+            (_, Ok(item)) => item.get().claimed.item.clone(),
+            _ => return Err(wrong(item)),
+        };
+        Ok(claimed)
+    };
+    let items = value.try_iter().map_err(|_| wrong(value))?;
+    items.map(|item| core(&item?)).collect()
 }
 
 /// The object of an item that was claimed.

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
 use zkrecipes::drive;
 
+use crate::answer::list;
 use crate::client::Origin;
 use crate::convert;
 use crate::errors::OrRaise;
@@ -62,6 +63,29 @@ impl BacklogBase {
             || drive::claim(&it.core, timeout),
             move |py, answer| item::claimed(py, origin, answer),
         )
+    }
+
+    /// Claims up to `n` at once: waits for the first, and takes the next ones along that are there already. Timeout
+    /// after `timeout` seconds without one, and 0 is one attempt.
+    #[pyo3(signature = (n, timeout=None))]
+    fn claim_many(slf: &Bound<'_, Self>, n: Arg, timeout: Option<Arg>) -> Answered {
+        let n = convert::permits("n", n)?;
+        let timeout = convert::limit("timeout", timeout)?;
+        let it = slf.get();
+        let origin = Origin::clone(Self::origin(slf));
+        Self::origin(slf).run_to(
+            slf.py(),
+            || drive::claim_many(&it.core, n, timeout),
+            move |py, answer| list(py, answer, |one| item::claimed(py, origin.clone(), one)),
+        )
+    }
+
+    /// Acknowledges several at once, each as by its `ack`: the requests leave together, and one that fails holds up
+    /// no other. What is raised is the error of the first of them that failed.
+    fn ack_many(slf: &Bound<'_, Self>, items: Arg) -> Answered {
+        let items = item::several("items", items)?;
+        let it = slf.get();
+        Self::origin(slf).run(slf.py(), || drive::ack_many(&it.core, items))
     }
 
     /// Calls `callback(progress)` while a verb of this object waits, for an item or for room: after a second, and

@@ -41,6 +41,27 @@ impl Backlog {
         Ok(wait(async move { backlog.try_claim().await }, None, None)?.map(Item::of))
     }
 
+    /// See [`crate::Backlog::claim_many`].
+    pub fn claim_many(&self, n: usize) -> Result<Vec<Item>> {
+        self.claim_several(n, None)
+    }
+
+    /// See [`crate::Backlog::claim_many_timeout`].
+    pub fn claim_many_timeout(&self, n: usize, limit: Duration) -> Result<Vec<Item>> {
+        self.claim_several(n, Some(limit))
+    }
+
+    fn claim_several(&self, n: usize, limit: Option<Duration>) -> Result<Vec<Item>> {
+        let items = wait(self.core.begin_many(n, limit), None, None)?;
+        Ok(items.into_iter().map(Item::of).collect())
+    }
+
+    /// See [`crate::Backlog::ack_many`].
+    pub fn ack_many(&self, items: &[Item]) -> Result<()> {
+        let items = items.iter().map(|item| item.core.clone()).collect();
+        wait(crate::drive::ack_many(&self.core, items), None, None)
+    }
+
     /// See [`crate::Backlog::dead`].
     pub fn dead(&self) -> DeadLetters {
         let letters = self.core.dead();

@@ -145,6 +145,20 @@ pub fn claim(
     backlog.begin(limit)
 }
 
+/// As [`Backlog::claim_many`] with or without a limit. Withdrawing it gives back what it has claimed.
+pub fn claim_many(
+    backlog: &Backlog,
+    n: usize,
+    limit: Option<Duration>,
+) -> impl Future<Output = Result<Vec<Item>>> + Send + use<> {
+    backlog.begin_many(n, limit)
+}
+
+/// As [`Backlog::ack_many`].
+pub fn ack_many(backlog: &Backlog, items: Vec<Item>) -> impl Future<Output = Result<()>> + Send + use<> {
+    backlog.ack_many(&items)
+}
+
 /// The dead letters of a queue, with what is known of their end; those of its dead letters are the same.
 pub fn dead_letters(backlog: &Backlog) -> impl Future<Output = Result<Vec<DeadLetter>>> + Send + use<> {
     let letters = backlog.letters();

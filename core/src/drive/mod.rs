@@ -47,8 +47,9 @@ pub use crate::recipes::survey::{Found, FoundKind, Survey, survey, survey_within
 pub use crate::sanitizer;
 pub use crate::session::delivery::{CallbackTimes, Turn};
 pub use acquiring::{
-    Granted, acquire, check_stands, claim, claims, client_of, dead_letters, downgrade, downgrade_current,
-    get, held, leadership, on_known_loss, put, put_delayed, put_priority, replay, tell_collected, terms,
+    Granted, ack_many, acquire, check_stands, claim, claim_many, claims, client_of, dead_letters, downgrade,
+    downgrade_current, get, held, leadership, on_known_loss, put, put_delayed, put_priority, replay,
+    tell_collected, terms,
 };
 pub use cancels::Cancels;
 pub use closing::{close, close_and_tell, end_sessions, let_go, start_close};

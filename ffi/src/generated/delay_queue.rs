@@ -17,7 +17,10 @@ use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
 use crate::items;
 use crate::items::{zkr_item, zkr_item_callback, zkr_queue_counts, zkr_queue_counts_callback};
-use crate::lists::{zkr_dead_letters, zkr_dead_letters_callback, zkr_payloads, zkr_payloads_callback};
+use crate::lists::{
+    zkr_dead_letters, zkr_dead_letters_callback, zkr_items, zkr_items_callback, zkr_payloads,
+    zkr_payloads_callback,
+};
 use crate::nodes::zkr_buffer_callback;
 use crate::options;
 use crate::queue::{zkr_queue, zkr_queue_options};
@@ -178,6 +181,109 @@ pub extern "C" fn zkr_delay_queue_claim_cancellable_async(
     verbs::start(delay_queue, token, callback, user_data, |it: &DelayQueueHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::claim(&it.core, timeout_ms))
+    })
+}
+
+/// Claims up to n at once: waits for the item that was due first as zkr_delay_queue_claim does, and takes the next ones
+/// along that are there already. On success *items belongs to the caller: free it with zkr_items_free when each item
+/// was taken. What was not is given back.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_delay_queue_claim_many(
+    delay_queue: *mut zkr_delay_queue,
+    n: usize,
+    timeout_ms: i64,
+    items: *mut *mut zkr_items,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_delay_queue_claim_many_cancellable(delay_queue, n, timeout_ms, null_mut(), items, error)
+}
+
+/// zkr_delay_queue_claim_many that another thread can withdraw; token may be NULL. Claims that are on their way are
+/// taken back.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_delay_queue_claim_many_cancellable(
+    delay_queue: *mut zkr_delay_queue,
+    n: usize,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    items: *mut *mut zkr_items,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        delay_queue,
+        token,
+        error,
+        || HandlePlace::required("items", items),
+        |it: &DelayQueueHandle| {
+            let n = input::count("n", n)?;
+            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+            Ok(drive::claim_many(&it.core, n, timeout_ms))
+        },
+    )
+}
+
+/// zkr_delay_queue_claim_many in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_delay_queue_claim_many_async(
+    delay_queue: *mut zkr_delay_queue,
+    n: usize,
+    timeout_ms: i64,
+    callback: zkr_items_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_delay_queue_claim_many_cancellable_async(delay_queue, n, timeout_ms, null_mut(), callback, user_data)
+}
+
+/// zkr_delay_queue_claim_many_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_delay_queue_claim_many_cancellable_async(
+    delay_queue: *mut zkr_delay_queue,
+    n: usize,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_items_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(delay_queue, token, callback, user_data, |it: &DelayQueueHandle| {
+        let n = input::count("n", n)?;
+        let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+        Ok(drive::claim_many(&it.core, n, timeout_ms))
+    })
+}
+
+/// Acknowledges several at once, each as by zkr_item_ack: the requests leave together, and one that fails holds up no
+/// other. The error is that of the first of them that failed. The items still have to be freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_delay_queue_ack_many(
+    delay_queue: *mut zkr_delay_queue,
+    items: *const *mut zkr_item,
+    count: usize,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        delay_queue,
+        null(),
+        error,
+        || Ok(()),
+        |it: &DelayQueueHandle| {
+            let items = items::claimed("items", items, count)?;
+            Ok(drive::ack_many(&it.core, items))
+        },
+    )
+}
+
+/// zkr_delay_queue_ack_many in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_delay_queue_ack_many_async(
+    delay_queue: *mut zkr_delay_queue,
+    items: *const *mut zkr_item,
+    count: usize,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(delay_queue, null(), callback, user_data, |it: &DelayQueueHandle| {
+        let items = items::claimed("items", items, count)?;
+        Ok(drive::ack_many(&it.core, items))
     })
 }
 
@@ -449,7 +555,8 @@ pub extern "C" fn zkr_delay_queue_replay_one_async(
 }
 
 /// Deletes the dead letters that have been there for older_than_ms, 0 for all: of the queue, or of its dead letters,
-/// which is the same. Nothing else of the queue goes. purged may be NULL; otherwise it is for how many.
+/// which is the same. What somebody has claimed stays, and nothing else of the queue goes. purged may be NULL;
+/// otherwise it is for how many.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_delay_queue_purge(
     delay_queue: *mut zkr_delay_queue,

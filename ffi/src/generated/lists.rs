@@ -13,7 +13,7 @@ use crate::followed::zkr_entry;
 use crate::guard;
 use crate::handle;
 use crate::handle::Object;
-use crate::items::{zkr_dead_letter, zkr_payload};
+use crate::items::{ItemHandle, zkr_dead_letter, zkr_item, zkr_payload};
 use crate::metrics::zkr_metric;
 use crate::status::zkr_status;
 use crate::transaction::zkr_part_result;
@@ -230,6 +230,47 @@ pub extern "C" fn zkr_dead_letters_get(
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_dead_letters_free(dead_letters: *mut zkr_dead_letters) {
     guard::quietly(|| drop(handle::take::<DeadLetters>(dead_letters)));
+}
+
+/// The end of zkr_queue_claim_many_async and the like. On ZKR_OK the list belongs to the callback, otherwise it is
+/// NULL; the error is only lent.
+pub type zkr_items_callback = Option<
+    unsafe extern "C" fn(
+        status: zkr_status,
+        items: *mut zkr_items,
+        error: *const zkr_error,
+        user_data: *mut c_void,
+    ),
+>;
+
+/// Items that were claimed, in order. Freeing it gives back those that nobody has taken.
+pub struct zkr_items {
+    _opaque: [u8; 0],
+}
+
+pub(crate) type Items = Several<ItemHandle>;
+
+impl Object for Items {
+    type Opaque = zkr_items;
+    const NAME: &'static str = "zkr_items";
+}
+
+/// How many there are.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_items_count(items: *const zkr_items) -> usize {
+    guard::answer(0, || handle::get_anywhere::<Items>(items).map(|list| list.count()))
+}
+
+/// One of them, which is the caller's: free it with zkr_item_free. NULL past the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_items_take(items: *const zkr_items, index: usize) -> *mut zkr_item {
+    guard::answer(null_mut(), || handle::get_anywhere::<Items>(items)?.take(index))
+}
+
+/// Frees a list. NULL and freed ones are ignored.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_items_free(items: *mut zkr_items) {
+    guard::quietly(|| drop(handle::take::<Items>(items)));
 }
 
 /// The end of zkr_two_phase_commit_history_async and the like. On ZKR_OK the list belongs to the callback, otherwise it

@@ -12,13 +12,16 @@ use crate::client::{ClientHandle, zkr_client};
 use crate::collections::zkr_buffer;
 use crate::contenders::zkr_wait_callback;
 use crate::error::zkr_error;
-use crate::events::{zkr_number_callback, zkr_subscription};
+use crate::events::{zkr_done_callback, zkr_number_callback, zkr_subscription};
 use crate::handle::Object;
 use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
 use crate::items;
 use crate::items::{Letters, zkr_item, zkr_item_callback, zkr_queue_counts, zkr_queue_counts_callback};
-use crate::lists::{zkr_dead_letters, zkr_dead_letters_callback, zkr_payloads, zkr_payloads_callback};
+use crate::lists::{
+    zkr_dead_letters, zkr_dead_letters_callback, zkr_items, zkr_items_callback, zkr_payloads,
+    zkr_payloads_callback,
+};
 use crate::nodes::zkr_buffer_callback;
 use crate::options;
 use crate::options::choice;
@@ -272,6 +275,109 @@ pub extern "C" fn zkr_queue_claim_cancellable_async(
     verbs::start(queue, token, callback, user_data, |it: &QueueHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::claim(&it.core, timeout_ms))
+    })
+}
+
+/// Claims up to n at once: waits for the item that came first as zkr_queue_claim does, and takes the next ones along
+/// that are there already. On success *items belongs to the caller: free it with zkr_items_free when each item was
+/// taken. What was not is given back.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_claim_many(
+    queue: *mut zkr_queue,
+    n: usize,
+    timeout_ms: i64,
+    items: *mut *mut zkr_items,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_queue_claim_many_cancellable(queue, n, timeout_ms, null_mut(), items, error)
+}
+
+/// zkr_queue_claim_many that another thread can withdraw; token may be NULL. Claims that are on their way are taken
+/// back.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_claim_many_cancellable(
+    queue: *mut zkr_queue,
+    n: usize,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    items: *mut *mut zkr_items,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        queue,
+        token,
+        error,
+        || HandlePlace::required("items", items),
+        |it: &QueueHandle| {
+            let n = input::count("n", n)?;
+            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+            Ok(drive::claim_many(&it.core, n, timeout_ms))
+        },
+    )
+}
+
+/// zkr_queue_claim_many in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_claim_many_async(
+    queue: *mut zkr_queue,
+    n: usize,
+    timeout_ms: i64,
+    callback: zkr_items_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_queue_claim_many_cancellable_async(queue, n, timeout_ms, null_mut(), callback, user_data)
+}
+
+/// zkr_queue_claim_many_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_claim_many_cancellable_async(
+    queue: *mut zkr_queue,
+    n: usize,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_items_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(queue, token, callback, user_data, |it: &QueueHandle| {
+        let n = input::count("n", n)?;
+        let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+        Ok(drive::claim_many(&it.core, n, timeout_ms))
+    })
+}
+
+/// Acknowledges several at once, each as by zkr_item_ack: the requests leave together, and one that fails holds up no
+/// other. The error is that of the first of them that failed. The items still have to be freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_ack_many(
+    queue: *mut zkr_queue,
+    items: *const *mut zkr_item,
+    count: usize,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        queue,
+        null(),
+        error,
+        || Ok(()),
+        |it: &QueueHandle| {
+            let items = items::claimed("items", items, count)?;
+            Ok(drive::ack_many(&it.core, items))
+        },
+    )
+}
+
+/// zkr_queue_ack_many in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_ack_many_async(
+    queue: *mut zkr_queue,
+    items: *const *mut zkr_item,
+    count: usize,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| {
+        let items = items::claimed("items", items, count)?;
+        Ok(drive::ack_many(&it.core, items))
     })
 }
 
@@ -541,7 +647,8 @@ pub extern "C" fn zkr_queue_replay_one_async(
 }
 
 /// Deletes the dead letters that have been there for older_than_ms, 0 for all: of the queue, or of its dead letters,
-/// which is the same. Nothing else of the queue goes. purged may be NULL; otherwise it is for how many.
+/// which is the same. What somebody has claimed stays, and nothing else of the queue goes. purged may be NULL;
+/// otherwise it is for how many.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_queue_purge(
     queue: *mut zkr_queue,

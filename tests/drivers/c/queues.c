@@ -130,6 +130,35 @@ static void do_claim(command *c) {
   say("%s ok %s %" PRIu32, c->seq, (const char *)zkr_item_data(item), zkr_item_attempts(item));
 }
 
+static void do_claim_many(command *c) {
+  zkr_error *error = NULL;
+  zkr_items *items = NULL;
+  lock *of = find_lock(c);
+  char line[4096] = "";
+  size_t used = 0;
+  zkr_status status = OF_QUEUE(named(c), claim_many_cancellable, (size_t)integer(c, 2), timeout(c, 3),
+                               c->token, &items, &error);
+  if (status != ZKR_OK || of->claimed + zkr_items_count(items) > MAX_WORDS) {
+    zkr_items_free(items);
+    fail(c, status, error);
+    return;
+  }
+  for (size_t i = 0; i < zkr_items_count(items) && used < sizeof line; i++) {
+    zkr_item *item = of->items[of->claimed++] = zkr_items_take(items, i);
+    used += (size_t)snprintf(line + used, sizeof line - used, " %s", (const char *)zkr_item_data(item));
+  }
+  zkr_items_free(items);
+  say("%s ok%s", c->seq, line);
+}
+
+static void do_ack_many(command *c) {
+  zkr_error *error = NULL;
+  lock *of = find_lock(c);
+  zkr_status status = OF_QUEUE(named(c), ack_many, of->items, (size_t)of->claimed, &error);
+  while (status == ZKR_OK && of->claimed) zkr_item_free(of->items[--of->claimed]);
+  answer(c, status, error);
+}
+
 /* Lets the one claimed before be the last, if this one is settled. */
 static void settled(command *c, zkr_status status, zkr_error *error) {
   lock *of = find_lock(c);
@@ -275,6 +304,8 @@ const verb queue_verbs[] = {
     {"length", do_length, true},
     {"items", do_items, true},
     {"letters", do_letters, true},
+    {"claim-many", do_claim_many, true},
+    {"ack-many", do_ack_many, true},
     {"stats", do_stats, true},
     {"replay", do_replay, true},
     {"purge", do_purge, true},

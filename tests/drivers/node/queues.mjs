@@ -44,6 +44,15 @@ export const queues = (handles) => ({
     claimed.set(handle, [...(claimed.get(handle) ?? []), item])
     return [item.data, item.attempts]
   },
+  async 'claim-many'({ handle, signal }, _, n, timeout) {
+    const items = await handle.claimMany(Number(n), { timeout: millis(timeout), signal })
+    claimed.set(handle, [...(claimed.get(handle) ?? []), ...items])
+    return items.map((item) => item.data)
+  },
+  async 'ack-many'({ handle, signal }) {
+    await handle.ackMany(claimed.get(handle) ?? [], { signal })
+    claimed.delete(handle)
+  },
   ack: ({ handle, signal }) => settled(handle, last(handle).ack({ signal })),
   nack({ handle }, _, ...words) {
     const { delay, reason } = Object.fromEntries(words.map((word) => word.split('=', 2)))

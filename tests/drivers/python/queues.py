@@ -15,7 +15,8 @@ queues: dict[Key, Any] = {}
 claimed: dict[Key, list[Any]] = {}
 
 MAKES = {"queue", "priority-queue", "delay-queue", "dead"}
-VERBS = {"put", "put-many", "get-item", "claim", "ack", "nack", "ack-with-set", "ack-with-create", "leave-item"}
+VERBS = {"put", "put-many", "get-item", "claim", "claim-many", "ack", "ack-many", "nack", "leave-item"}
+VERBS |= {"ack-with-set", "ack-with-create"}
 VERBS |= {"peek", "length", "items", "letters", "replay", "stats", "purge", *MAKES}
 # Which mean an item or its queue, where NAME is of a queue.
 SHARED = {"held", "token", "verify", "release", "watch-lost", "guarded-set", "guarded-create", "cancel"}
@@ -95,6 +96,12 @@ async def perform(client: Any, command: Command) -> list[str]:
             item = await now(queue.claim(seconds(limit)))
             claimed.setdefault(key, []).append(item)
             return [item.data.decode(), str(item.attempts)]
+        case "claim-many", [n, *limit]:
+            items = await now(queue.claim_many(whole(n), seconds(limit)))
+            claimed.setdefault(key, []).extend(items)
+            return [item.data.decode() for item in items]
+        case "ack-many", []:
+            await now(queue.ack_many(claimed.pop(key, [])))
         case "nack", words:
             how = dict(word.split("=", 1) for word in words)
             delay = whole(how["delay"]) / 1000 if "delay" in how else None

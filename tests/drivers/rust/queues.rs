@@ -93,6 +93,21 @@ impl Queues {
                 }
                 Ok(answer)
             }
+            ("claim-many", [n, rest @ ..]) => {
+                let n = n.parse().map_err(|_| Error::invalid("n", "is no number"))?;
+                let items = drive::claim_many(&queue, n, millis(rest.first())).await?;
+                let said =
+                    items.iter().map(|item| String::from_utf8_lossy(item.data()).into_owned()).collect();
+                if let Some((_, claimed)) = self.0.lock().unwrap().get_mut(key) {
+                    claimed.extend(items);
+                }
+                Ok(said)
+            }
+            ("ack-many", _) => {
+                let all = |(_, items): &mut (_, Vec<Item>)| std::mem::take(items);
+                let items = self.0.lock().unwrap().get_mut(key).map(all).unwrap_or_default();
+                queue.ack_many(&items).await.map(|()| vec![])
+            }
             ("ack", _) => self.settled(key, self.item(key)?.ack().await),
             ("nack", rest) => self.settled(key, self.item(key)?.nack_with(nack(rest)).await),
             ("release", _) => self.settled(key, self.item(key)?.release().await),

@@ -178,7 +178,8 @@ impl Store {
         }
     }
 
-    /// Puts a dead letter back, in a transaction that is applied once; false when somebody else has it, or nobody may read it.
+    /// Puts a dead letter back, in a transaction that is applied once; false when somebody else has it or works on it, or nobody may
+    /// read it.
     pub(super) async fn replay_one(
         &self,
         session: &Arc<Session>,
@@ -201,31 +202,37 @@ impl Store {
                     continue;
                 }
             };
+            let mut writes = removal_of_letter(session, &dead, name, stat.version);
             let (end, mode) = (dead.again(name, layout), CreateMode::PersistentSequential);
-            let item =
-                Write::Create { path: end, data: DeadLetterHeader::split(&data).1.to_vec(), mode, acl: None };
-            let writes = [item, Write::Delete { path: node.clone(), version: Some(stat.version) }];
+            let data = DeadLetterHeader::split(&data).1.to_vec();
+            writes.push(Write::Create { path: end, data, mode, acl: None });
+            let item = writes.len() - 1;
             match self.marks.apply_seen(session, call, verb, &writes, on).await? {
                 Some(AppliedOnce::Applied) => return Ok(true),
-                Some(AppliedOnce::Refused(0, WireError::NoNode)) => {
+                Some(AppliedOnce::Refused(at, WireError::NoNode)) if at == item => {
                     make_items(session, call, verb, &layout.items).await?;
                 }
-                Some(AppliedOnce::Refused(1, WireError::NoNode | WireError::BadVersion)) => return Ok(false),
+                Some(AppliedOnce::Refused(at, WireError::NoNode)) if is_create(&writes[at]) => {
+                    make_claims(session, call, verb, &dead).await?;
+                }
+                Some(AppliedOnce::Refused(at, error)) if at < item && is_anothers(&error) => {
+                    return Ok(false);
+                }
                 Some(AppliedOnce::Refused(_, error)) => return Err(refusal(error, verb, &layout.path)),
                 None => {}
             }
         }
     }
 
-    /// Deletes the dead letters that have been there for so long; answers how many.
+    /// Deletes the dead letters that have been there for so long; answers how many. Those that somebody has claimed stay.
     pub(super) async fn purge(&self, session: &Arc<Session>, older_than: Duration) -> Result<usize> {
         let (mut call, dead) = (session.call(None), self.layout.dead());
         let age = i64::try_from(older_than.as_millis()).unwrap_or(i64::MAX);
-        let latest = session.clock().wall().saturating_sub(age);
+        // All of them, whatever the clock of the server says.
+        let latest = if age == 0 { i64::MAX } else { session.clock().wall().saturating_sub(age) };
         let mut purged = 0;
         for letters in looking::list(&dead, &mut call, PURGE).await?.chunks(PURGED_AT_ONCE) {
-            let nodes = letters.iter().map(|letter| path::join(&dead.items, &letter.text)).collect();
-            purged += self.purge_some(session, &mut call, nodes, latest).await?;
+            purged += self.purge_some(session, &mut call, &dead, letters.to_vec(), latest).await?;
         }
         Ok(purged)
     }
@@ -235,44 +242,71 @@ impl Store {
         &self,
         session: &Arc<Session>,
         call: &mut Call,
-        mut nodes: Vec<String>,
+        dead: &NodeLayout,
+        mut letters: Vec<ItemName>,
         latest: i64,
     ) -> Result<usize> {
         loop {
             let (server_session, on) = call.connection(PURGE).await?;
-            let mut letters = Vec::new();
+            let nodes: Vec<_> = letters.iter().map(|letter| path::join(&dead.items, &letter.text)).collect();
             let looks: Vec<_> = nodes.iter().map(|node| server_session.exists(node)).collect();
-            for (node, look) in nodes.iter().zip(looks) {
+            // Each write with the letter that it is about.
+            let (mut writes, mut about, mut old) = (Vec::new(), Vec::new(), 0);
+            for (at, look) in looks.into_iter().enumerate() {
                 match call.receive(PURGE, look).await? {
-                    Ok(Some(stat)) if stat.ctime <= latest => letters.push((node, stat.version)),
+                    Ok(Some(stat)) if stat.ctime <= latest => {
+                        let letter = removal_of_letter(session, dead, &letters[at], stat.version);
+                        about.extend(letter.iter().map(|_| at));
+                        writes.extend(letter);
+                        old += 1;
+                    }
                     Ok(_) => {}
+                    Err(WireError::NoAuth) => session.skip(&nodes[at], Flaw::Denied),
                     Err(error) if error.is_unanswered() => {}
-                    Err(error) => return Err(refusal(error, PURGE, node)),
+                    Err(error) => return Err(refusal(error, PURGE, &nodes[at])),
                 }
             }
             if server_session.connection() != Some(on) {
                 call.retry_after_loss(PURGE).await?;
                 continue;
             }
-            if letters.is_empty() {
+            if old == 0 {
                 return Ok(0);
             }
-            let deletion = |&(node, version): &(&String, i32)| Write::Delete {
-                path: node.clone(),
-                version: Some(version),
-            };
-            let writes: Vec<_> = letters.iter().map(deletion).collect();
             match self.marks.apply_seen(session, call, PURGE, &writes, on).await? {
-                Some(AppliedOnce::Applied) => return Ok(writes.len()),
-                Some(AppliedOnce::Refused(at, WireError::NoNode | WireError::BadVersion)) => {
-                    let taken = letters[at].0.clone();
-                    nodes.retain(|node| *node != taken);
+                Some(AppliedOnce::Applied) => return Ok(old),
+                Some(AppliedOnce::Refused(at, WireError::NoNode)) if is_create(&writes[at]) => {
+                    make_claims(session, call, PURGE, dead).await?;
                 }
-                Some(AppliedOnce::Refused(at, error)) => return Err(refusal(error, PURGE, letters[at].0)),
+                Some(AppliedOnce::Refused(at, error)) if is_anothers(&error) => {
+                    drop(letters.remove(about[at]))
+                }
+                Some(AppliedOnce::Refused(at, error)) => {
+                    return Err(refusal(error, PURGE, &nodes[about[at]]));
+                }
                 None => {}
             }
         }
     }
+}
+
+/// What removes a dead letter of this version, if nobody works on it.
+fn removal_of_letter(session: &Session, dead: &NodeLayout, letter: &ItemName, version: i32) -> Vec<Write> {
+    let mut writes = Vec::new();
+    if version > 0 || dead.has_claims_of_peers {
+        writes.extend(dead.proof_of_no_claim(session, &letter.text));
+    }
+    writes.push(Write::Delete { path: path::join(&dead.items, &letter.text), version: Some(version) });
+    writes
+}
+
+fn is_create(write: &Write) -> bool {
+    matches!(write, Write::Create { .. })
+}
+
+/// Whether it says that somebody else has a letter, or has put something below it.
+fn is_anothers(error: &WireError) -> bool {
+    matches!(error, WireError::NoNode | WireError::BadVersion | WireError::NodeExists | WireError::NotEmpty)
 }
 
 /// An item that is over: [`DeadLetters::items`](crate::DeadLetters::items).

@@ -366,13 +366,6 @@ pub(super) struct FreeItem {
     pub(super) pause: Option<ItemPause>,
 }
 
-impl FreeItem {
-    /// Whether it steps aside.
-    pub(super) fn is_paused(&self, now: Moment, wall: i64) -> bool {
-        self.pause.as_ref().is_some_and(|pause| now < pause.until(now, wall))
-    }
-}
-
 /// The items that nobody has claimed, in order; and the nodes of pauses that pause nothing any more.
 pub(super) fn free(
     layout: &NodeLayout,

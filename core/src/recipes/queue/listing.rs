@@ -308,6 +308,21 @@ impl ItemListing {
         is_outdated
     }
 
+    /// Whether it steps aside, by when that pause was first seen.
+    pub(super) fn is_paused(&self, item: &FreeItem, now: Moment, wall: i64) -> bool {
+        let Some(pause) = &item.pause else { return false };
+        match self.items().pauses.get(&item.name.text) {
+            Some(known) if known.node.as_ref() == Some(&pause.node) => now < known.until,
+            _ => now < pause.until(now, wall),
+        }
+    }
+
+    /// How many of those that are known could be taken now, `most` at most.
+    pub(super) fn count_ready(&self, now: i64, most: usize) -> usize {
+        let items = self.items();
+        items.ready.keys().take(most).take_while(|name| !self.layout.is_early(name, now)).count()
+    }
+
     /// It stands in nobody's way as long as it is there.
     pub(super) fn skip_item(&self, item: String) {
         let mut items = self.items();

@@ -16,7 +16,7 @@ use crate::session::wire::{Flight, Stat, WireError};
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QueueStats {
-    /// Those that can be taken now.
+    /// Those that can be taken now, or have failed for the last time and go to the dead letters next.
     pub ready: usize,
     /// Those that were given back and step aside, or that are not due yet.
     pub delayed: usize,
@@ -34,7 +34,7 @@ pub(super) async fn count(store: &Store, session: &Arc<Session>, counted: &mut Q
     let (free, _) = layout::free(layout, &names, &beside, wall);
     counted.claimed += layout.sort(&names).len() - free.len();
     for item in free {
-        match item.is_paused(now, wall) || layout.is_early(&item.name, wall) {
+        match store.listing.is_paused(&item, now, wall) || layout.is_early(&item.name, wall) {
             true => counted.delayed += 1,
             false => counted.ready += 1,
         }
@@ -140,7 +140,7 @@ pub(super) async fn peek(store: &Store, session: &Arc<Session>) -> Result<Option
         if layout.is_early(&item.name, wall) {
             break;
         }
-        if item.is_paused(now, wall) {
+        if store.listing.is_paused(&item, now, wall) {
             continue;
         }
         let node = path::join(&layout.items, &item.name.text);

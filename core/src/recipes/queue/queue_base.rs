@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures_util::future::select_all;
+use futures_util::future::{join_all, select_all};
 use tokio::sync::watch;
 
 use super::claim::{self, Item};
@@ -26,7 +26,7 @@ use super::take::{self, Got};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::QueueOptions;
-use crate::path::PACKET_LIMIT;
+use crate::path::{self, PACKET_LIMIT};
 use crate::recipes::wait_progress::{Listeners, WaitProgress, nobody, telling};
 use crate::session::Session;
 use crate::session::call::Call;
@@ -188,6 +188,82 @@ impl Backlog {
             let claimed = telling(&session, &backlog.path, &backlog.listeners, nobody, pin!(claiming)).await;
             claimed.map_err(|error| about(error, "no item to claim came", limit, backlog.path()))
         }
+    }
+
+    /// Claims several at once: waits for the first, and takes the next ones along that are there already, so many in all at most. Each
+    /// is an item of its own.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// let queue = client.queue("/queues/mail", Default::default())?;
+    /// queue.put_many(&["one", "two", "three"]).await?;
+    /// let items = queue.claim_many(2).await?;
+    /// assert_eq!(items.iter().map(|item| item.data()).collect::<Vec<_>>(), [b"one", b"two"]);
+    /// queue.ack_many(&items).await?;
+    /// assert_eq!(queue.len().await?, 1);
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Cancel safety
+    /// As for [`Backlog::claim`].
+    pub async fn claim_many(&self, n: usize) -> Result<Vec<Item>> {
+        self.begin_many(n, None).await
+    }
+
+    /// Waits for as long as `limit` for the first, then Timeout. Zero is one attempt without waiting.
+    ///
+    /// # Cancel safety
+    /// As for [`Backlog::claim`].
+    pub async fn claim_many_timeout(&self, n: usize, limit: Duration) -> Result<Vec<Item>> {
+        self.begin_many(n, Some(limit)).await
+    }
+
+    pub(crate) fn begin_many(
+        &self,
+        n: usize,
+        limit: Option<Duration>,
+    ) -> impl Future<Output = Result<Vec<Item>>> + Send + use<> {
+        let (backlog, first) = (self.clone(), self.begin(limit));
+        async move {
+            if n == 0 {
+                return Err(Error::invalid("n", "is 0; claim at least 1").with_path(&*backlog.path));
+            }
+            let mut items = vec![first.await?];
+            loop {
+                let more = backlog.count_ready(n - items.len());
+                let claims = (0..more).map(|_| backlog.begin(Some(Duration::ZERO)));
+                let before = items.len();
+                for claimed in join_all(claims).await {
+                    match claimed {
+                        Ok(item) => items.push(item),
+                        Err(error) if error.kind() == ErrorKind::Timeout => {}
+                        // There are some to work on. Who asks again is told.
+                        Err(_) => return Ok(items),
+                    }
+                }
+                if items.len() == before {
+                    return Ok(items);
+                }
+            }
+        }
+    }
+
+    /// How many could be taken now, of those that are known.
+    fn count_ready(&self, most: usize) -> usize {
+        let wall = self.wall_clock();
+        let ready = self.stores.iter().map(|store| store.listing.count_ready(wall, most)).sum::<usize>();
+        ready.min(most)
+    }
+
+    /// Acknowledges several at once, each as by [`Item::ack`]: the requests leave together, and one that fails holds up no other. The
+    /// error is that of the first of them that failed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes nothing back that is on its way.
+    pub fn ack_many(&self, items: &[Item]) -> impl Future<Output = Result<()>> + Send + use<> {
+        let acks: Vec<_> = items.iter().map(Item::ack).collect();
+        async move { join_all(acks).await.into_iter().collect() }
     }
 
     /// Claims one after the other, from now on.
@@ -357,10 +433,13 @@ impl Backlog {
         let session = self.client.session()?;
         let mut counted = QueueStats::default();
         for store in &*self.stores {
-            looking::count(store, &session, &mut counted).await?;
+            let counting = looking::count(store, &session, &mut counted).await;
+            counting.map_err(|error| error.with_path(self.path()))?;
         }
         if self.living.is_none() {
-            counted.dead = looking::len(&self.stores[0].layout.dead(), &session).await?;
+            let dead = self.dead_layout();
+            let letters = looking::list(&dead, &mut session.call(None), "stats").await;
+            counted.dead = letters.map_err(|error| error.with_path(&dead.path))?.len();
         }
         Ok(counted)
     }
@@ -387,23 +466,23 @@ impl Backlog {
     /// Puts the dead letters back into their queue, as new items; answers how many: `queue.dead().replay()`. Each moves in one transaction, so none
     /// is lost or doubled. Of the queue itself it is the same.
     pub async fn replay(&self) -> Result<usize> {
-        let mut call = self.client.session()?.call(None);
-        let letters = looking::list(&self.dead_layout(), &mut call, dead_letters::REPLAY).await?;
-        self.replay_each(call, &letters).await
+        let (mut call, dead) = (self.client.session()?.call(None), self.dead_layout());
+        let letters = looking::list(&dead, &mut call, dead_letters::REPLAY).await;
+        self.replay_each(call, &letters.map_err(|error| error.with_path(&dead.path))?).await
     }
 
     /// The same for the one with that [`id`](DeadLetter::id); 0 if there is none, or somebody else has it.
     pub async fn replay_one(&self, id: &str) -> Result<usize> {
-        let call = self.client.session()?.call(None);
-        match self.dead_layout().recognise(id) {
-            Some(letter) => self.replay_each(call, &[letter]).await,
-            None => {
-                let why = format!(
-                    "{id:?} is no id of a dead letter, which is such as \"qn-0000000007\"; give one that they say"
-                );
-                Err(Error::invalid("id", why).with_path(&*self.path))
-            }
+        let (call, dead) = (self.client.session()?.call(None), self.dead_layout());
+        if let Some(letter) = dead.recognise(id) {
+            return self.replay_each(call, &[letter]).await;
         }
+        let example = dead.fresh(0).map_or_else(|_| String::new(), |fresh| format!("{fresh}0000000007"));
+        let why = format!(
+            "{id:?} is no id of a dead letter of this kind of queue, which is such as {:?}; give one that they say",
+            path::name(&example)
+        );
+        Err(Error::invalid("id", why).with_path(&*self.path))
     }
 
     async fn replay_each(&self, mut call: Call, letters: &[ItemName]) -> Result<usize> {
@@ -417,7 +496,8 @@ impl Backlog {
     }
 
     /// Deletes the dead letters that have been there for that long, by our clock and the server's; answers how many:
-    /// `queue.dead().purge(age)`. Zero is for all of them. Of the queue itself it is the same, and nothing else of it goes.
+    /// `queue.dead().purge(age)`. Zero is for all of them, whatever the clocks say. What somebody has claimed stays. Of the queue
+    /// itself it is the same, and nothing else of it goes.
     ///
     /// ```
     /// # zkrecipes::doctest(async {

@@ -223,7 +223,7 @@ impl QueueRoom {
             let Some(parent) = stat.filter(|parent| is_nearly_used_up(parent, self.newest)) else {
                 break stat;
             };
-            if parent.num_children > 0 && self.newest.is_none() && !is_used_up(&parent) {
+            if parent.num_children > 0 && self.newest.is_none() && has_numbers_to_spare(&parent) {
                 // The number that one more item gets will tell.
                 most_now = 1;
                 break stat;
@@ -344,9 +344,9 @@ fn is_nearly_used_up(parent: &Stat, newest: Option<i32>) -> bool {
     is_near(next_number(parent)) && newest.is_none_or(|newest| is_near(newest as u32))
 }
 
-/// Whether no number is to be spent on finding out.
-fn is_used_up(parent: &Stat) -> bool {
-    next_number(parent) > i32::MAX as u32 - NUMBERS_LEFT_OVER / 100
+/// Whether those who know no number may find out by an item each: behind the first tenth of what is left over they wait like all others.
+fn has_numbers_to_spare(parent: &Stat) -> bool {
+    next_number(parent) <= i32::MAX as u32 - NUMBERS_LEFT_OVER / 10 * 9
 }
 
 pub(super) fn used_up() -> Error {
