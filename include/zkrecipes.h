@@ -411,7 +411,10 @@ typedef struct zkr_held zkr_held;
 /** An item that was claimed. It stays claimed until it is settled, lost or freed. */
 typedef struct zkr_item zkr_item;
 
-/** Items that were claimed, in order. Freeing it gives back those that nobody has taken. */
+/**
+ * Items that were claimed, in order, each of which can be taken once. Freeing it gives back those that nobody has
+ * taken.
+ */
 typedef struct zkr_items zkr_items;
 
 /**

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::ffi::{CString, c_char, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{zkr_error, zkr_status};
 use crate::guard;
@@ -119,19 +119,33 @@ pub extern "C" fn zkr_strings_free(strings: *mut zkr_strings) {
 }
 
 /// A list of handles, each of which its caller takes; its functions are generated.
-pub(crate) struct Several<H>(Vec<Arc<H>>);
+pub(crate) struct Several<H> {
+    count: usize,
+    all: Mutex<Vec<Option<Arc<H>>>>,
+    /// Whether each can be taken once only: then the list keeps nothing of it.
+    is_once: bool,
+}
 
 impl<H: Object> Several<H> {
     pub(crate) fn new(found: impl Iterator<Item = H>) -> Several<H> {
-        Several(found.map(Arc::new).collect())
+        let all: Vec<_> = found.map(|one| Some(Arc::new(one))).collect();
+        Several { count: all.len(), all: Mutex::new(all), is_once: false }
+    }
+
+    pub(crate) fn once(found: impl Iterator<Item = H>) -> Several<H> {
+        Several { is_once: true, ..Several::new(found) }
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.0.len()
+        self.count
     }
 
     pub(crate) fn take(&self, index: usize) -> Option<*mut H::Opaque> {
-        handle::share(Arc::clone(self.0.get(index)?)).ok()
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let one = all.get_mut(index)?;
+        let taken = if self.is_once { one.take() } else { one.clone() };
+        drop(all);
+        handle::share(taken?).ok()
     }
 }
 

@@ -232,7 +232,7 @@ impl Handed for Vec<Item> {
     type Object = Items;
 
     fn object(self, _: &Client) -> Items {
-        Several::new(self.into_iter().map(ItemHandle::of))
+        Several::once(self.into_iter().map(ItemHandle::of))
     }
 }
 

@@ -3,7 +3,7 @@
 const check = require('./check.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
 const { AbortError, invalid, kindOf, report } = require('./errors.cjs')
-const { leave } = require('./held.cjs')
+const { giveUp, leave } = require('./held.cjs')
 const { itemOf, nativeItem, settle } = require('./item.cjs')
 const { Listeners } = require('./listeners.cjs')
 const { Remote, ask, attend, bring, call, callsOf, cancel, make } = require('./remote.cjs')
@@ -87,7 +87,15 @@ class Backlog extends Remote {
   /** Waits for the first, and takes the next ones along that are there already. */
   async claimMany(n, options) {
     const { timeout, signal } = waitOptions('claimMany', options)
-    const giveBack = (all) => all.forEach((native) => native.releaseInBackground())
+    const giveBack = (all) => {
+      for (const native of all) {
+        try {
+          native.releaseInBackground()
+        } catch {
+          // What is lost needs not go back.
+        }
+      }
+    }
     const all = await attend(this.#backlog, signal, 'claimMany', [check.count('n', n), timeout], giveBack)
     return all.map((native) => itemOf(this, native))
   }
@@ -95,7 +103,13 @@ class Backlog extends Remote {
   /** Several at once, each as by its `ack`. */
   async ackMany(items, options) {
     if (!Array.isArray(items)) throw invalid('items', `must be an array of items that were claimed, not ${kindOf(items)}`)
-    await ask(this.#backlog, 'ackMany', options, items.map((item, at) => nativeItem(item, `items[${at}]`)))
+    const natives = Array.from(items, (item, at) => nativeItem(item, `items[${at}]`))
+    try {
+      await ask(this.#backlog, 'ackMany', options, natives)
+    } finally {
+      // What is done keeps the process no longer, also if another one failed.
+      await Promise.all(items.map((item) => item.isHeld || giveUp(item)))
+    }
   }
 
   /** The items that were claimed too often. */

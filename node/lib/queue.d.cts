@@ -98,7 +98,7 @@ export class Backlog<Entry = Buffer> {
    *
    * ```js
    * const items = await queue.claimMany(100)
-   * await insertAll(items.map((item) => item.data))
+   * await Promise.all(items.map((item) => send(item.data)))
    * await queue.ackMany(items)
    * ```
    */

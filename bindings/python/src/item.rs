@@ -102,11 +102,13 @@ pub fn several(argument: &str, value: Arg) -> PyResult<Vec<zkrecipes::Item>> {
     let wrong = |value: Arg| wrong_type(argument, "an iterable of items that were claimed", value);
     let core = |item: &Bound<'_, PyAny>| {
         let claimed = match (item.cast::<Item>(), item.cast::<ItemBase>()) {
-            (Ok(item), _) => item.get().claimed.item.clone(),
-            (_, Ok(item)) => item.get().claimed.item.clone(),
+            (Ok(item), _) => &item.get().claimed,
+            (_, Ok(item)) => &item.get().claimed,
             _ => return Err(wrong(item)),
         };
-        Ok(claimed)
+        // Nobody else may have it by now.
+        claimed.is_left.store(true, Ordering::Release);
+        Ok(claimed.item.clone())
     };
     let items = value.try_iter().map_err(|_| wrong(value))?;
     items.map(|item| core(&item?)).collect()

@@ -243,7 +243,8 @@ pub type zkr_items_callback = Option<
     ),
 >;
 
-/// Items that were claimed, in order. Freeing it gives back those that nobody has taken.
+/// Items that were claimed, in order, each of which can be taken once. Freeing it gives back those that nobody has
+/// taken.
 pub struct zkr_items {
     _opaque: [u8; 0],
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
 use super::layout::{DeadLetterHeader, ItemName, ItemPause, make_claims};
@@ -48,12 +49,45 @@ impl Store {
         self: &Arc<Self>,
         client: &Client,
         session: Arc<Session>,
+        call: Call,
+    ) -> Result<Item> {
+        self.claim_one(client, session, call, false).await
+    }
+
+    /// Claims those that are there now, `most` at most, each by itself; what cannot be had is for a later call. It lists them once,
+    /// unless so many are known.
+    pub(super) async fn claim_present(
+        self: &Arc<Self>,
+        client: &Client,
+        session: &Arc<Session>,
+        call: &mut Call,
+        most: usize,
+    ) -> Vec<Item> {
+        let count = || self.listing.count_ready(session, most);
+        if count() < most && self.list_anew(call, VERB, true).await.is_err() {
+            return Vec::new();
+        }
+        let claims = (0..count()).map(|_| self.claim_one(client, session.clone(), call.attempt(), true));
+        let mut items: Vec<_> = join_all(claims).await.into_iter().flatten().collect();
+        items.sort_by(|one: &Item, other| one.work.claimed.name.cmp(&other.work.claimed.name));
+        items
+    }
+
+    /// Claims the next item; of those that are known, or as soon as there is one.
+    async fn claim_one(
+        self: &Arc<Self>,
+        client: &Client,
+        session: Arc<Session>,
         mut call: Call,
+        is_known: bool,
     ) -> Result<Item> {
         self.marks.look_after(&session);
         let since = session.now();
         loop {
-            let mut out = self.next(&session, &mut call, VERB).await?;
+            let mut out = match is_known {
+                true => self.hand_out(&session).ok_or_else(|| Error::timeout("no other item is known"))?,
+                false => self.next(&session, &mut call, VERB).await?,
+            };
             let Some(seen) = out.read(&mut call, VERB).await? else {
                 out.mark_gone();
                 continue;

@@ -318,9 +318,11 @@ impl ItemListing {
     }
 
     /// How many of those that are known could be taken now, `most` at most.
-    pub(super) fn count_ready(&self, now: i64, most: usize) -> usize {
-        let items = self.items();
-        items.ready.keys().take(most).take_while(|name| !self.layout.is_early(name, now)).count()
+    pub(super) fn count_ready(&self, session: &Session, most: usize) -> usize {
+        let mut items = self.items();
+        items.end_pauses(session.now());
+        let wall = session.clock().wall();
+        items.ready.keys().take(most).take_while(|name| !self.layout.is_early(name, wall)).count()
     }
 
     /// It stands in nobody's way as long as it is there.

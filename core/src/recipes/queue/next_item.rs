@@ -190,12 +190,17 @@ impl SharedQueue {
             if self.listing.is_outdated() {
                 self.list_anew(call, verb, false).await?;
             }
-            if let Some(out) = self.listing.hand_out(session, session.clock().wall()) {
+            if let Some(out) = self.hand_out(session) {
                 search.found();
                 return Ok(out);
             }
             self.replenish(session, call, verb).await?;
         }
+    }
+
+    /// The next item of those that are known.
+    pub(super) fn hand_out(&self, session: &Session) -> Option<HandedOutItem> {
+        self.listing.hand_out(session, session.clock().wall())
     }
 
     /// Knows all that is there now.
@@ -277,7 +282,7 @@ impl SharedQueue {
             .is_none_or(|name| self.layout.is_early(&name, session.clock().wall()))
     }
 
-    async fn list_anew(&self, call: &mut Call, verb: &str, is_synced: bool) -> Result<()> {
+    pub(super) async fn list_anew(&self, call: &mut Call, verb: &str, is_synced: bool) -> Result<()> {
         let found = self.list(call, verb, is_synced).await?;
         self.listing.replace_all(call.now(), call.session().clock().wall(), found);
         Ok(())

@@ -224,36 +224,24 @@ impl Backlog {
         n: usize,
         limit: Option<Duration>,
     ) -> impl Future<Output = Result<Vec<Item>>> + Send + use<> {
-        let (backlog, first) = (self.clone(), self.begin(limit));
+        // Those behind the first are not waited for through an outage: it may be worked on meanwhile.
+        let (backlog, waiting, more) = (self.clone(), self.wait(limit), self.call(limit));
         async move {
             if n == 0 {
                 return Err(Error::invalid("n", "is 0; claim at least 1").with_path(&*backlog.path));
             }
-            let mut items = vec![first.await?];
-            loop {
-                let more = backlog.count_ready(n - items.len());
-                let claims = (0..more).map(|_| backlog.begin(Some(Duration::ZERO)));
-                let before = items.len();
-                for claimed in join_all(claims).await {
-                    match claimed {
-                        Ok(item) => items.push(item),
-                        Err(error) if error.kind() == ErrorKind::Timeout => {}
-                        // There are some to work on. Who asks again is told.
-                        Err(_) => return Ok(items),
-                    }
-                }
-                if items.len() == before {
-                    return Ok(items);
+            let (session, more) = more?;
+            let mut items = vec![backlog.begin_call(waiting, limit).await?];
+            let mut call = more.beside();
+            for store in &*backlog.stores {
+                let wanted = n - items.len();
+                if wanted > 0 {
+                    let present = store.claim_present(&backlog.client, &session, &mut call, wanted);
+                    items.extend(present.await);
                 }
             }
+            Ok(items)
         }
-    }
-
-    /// How many could be taken now, of those that are known.
-    fn count_ready(&self, most: usize) -> usize {
-        let wall = self.wall_clock();
-        let ready = self.stores.iter().map(|store| store.listing.count_ready(wall, most)).sum::<usize>();
-        ready.min(most)
     }
 
     /// Acknowledges several at once, each as by [`Item::ack`]: the requests leave together, and one that fails holds up no other. The
