@@ -1,5 +1,6 @@
 //! Events that are very rare. Each is brought about, and what it says is read.
 
+use std::cmp::Reverse;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::LazyLock;
@@ -294,7 +295,10 @@ async fn a_candidate_that_has_stood_behind_another_outlasts_a_refusal() {
     eventually("it stands", || b.metrics().queue_depth == 1).await;
     LazyLock::force(&SAID);
     let change = owner.nodes().transaction();
-    for node in nodes_under(&server, path) {
+    // The last in line first: who hears first that nobody is ahead any more leads, until it hears of its own node.
+    let mut nodes = nodes_under(&server, path);
+    nodes.sort_by_key(|node| Reverse(node[node.len() - 10..].to_owned()));
+    for node in nodes {
         change.delete(&node, None).expect("a part");
     }
     change.delete(path, None).expect("a part");
