@@ -84,7 +84,7 @@ def test_celery_writes_a_report_once(world: World) -> None:
     gate.open()
     assert worker.ends(None) == 0, worker.said
     assert done("2026-01-04")
-    eventually(lambda: world.server.sessions() == [world.client.session_id], "no session is left", within=1.5)
+    eventually(lambda: world.server.sessions() == [world.client.session_id], "no session is left", within=5)
 
 
 def test_of_several_beats_of_celery_one_beats(world: World) -> None:
@@ -114,4 +114,4 @@ def test_of_several_beats_of_celery_one_beats(world: World) -> None:
     assert leader is not None
     assert leader.identity == "beat-2"
     assert second.ends(signal.SIGTERM) in (0, 128 + signal.SIGTERM)
-    eventually(lambda: not election.candidates(), "the leadership is free at once", within=1.5)
+    eventually(lambda: not election.candidates(), "the leadership is free at once", within=5)

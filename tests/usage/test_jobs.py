@@ -83,7 +83,7 @@ def test_one_scheduler_of_apscheduler_acts(world: World) -> None:
     eventually(lambda: len(election.candidates()) == 2, "both stand")
     assert first.ends(signal.SIGTERM) == 0
     assert first.said.endswith("stopped\n")
-    eventually(lambda: len(election.candidates()) == 1, "the leadership is free at once", within=1.5)
+    eventually(lambda: len(election.candidates()) == 1, "the leadership is free at once", within=5)
     third.says("tick in epoch")
     assert max(epochs(first)) < epochs(third)[0]
     assert third.ends(signal.SIGTERM) == 0

@@ -43,7 +43,7 @@ def test_a_daemon_works_loses_and_ends_in_its_loop(name: str, world: World, pref
         eventually(lambda: len(world.line(path)) == 2, "it waits")
         assert waiting.ends(signal.SIGTERM) == 0, waiting.said
         assert "working" not in waiting.said
-        eventually(lambda: len(world.line(path)) == 1, "it has left the line", within=1.5)
+        eventually(lambda: len(world.line(path)) == 1, "it has left the line", within=5)
 
 
 def test_the_examples_of_loops_are_all_here() -> None:

@@ -173,7 +173,9 @@ def test_a_service_with_fastify_as_it_stands(world: World) -> None:
 def worker(world: World, **options: object) -> Program:
     here = example("worker")
     handle = f"work({{ handle: (mail, {{ signal }}) => gated(signal), ...{json.dumps(options)} }})"
-    text = f"import {{ work as gated }} from './gate.mjs'\nimport {{ work }} from './worker.mjs'\nawait {handle}"
+    # What hears a signal before the worker does says so: then the worker has heard it, too.
+    heard = "process.once('SIGTERM', () => console.log('told to stop'))"
+    text = f"import {{ work as gated }} from './gate.mjs'\nimport {{ work }} from './worker.mjs'\n{heard}\nawait {handle}"
     (here / "gate.mjs").write_text(GATE)
     (here / "gated.mjs").write_text(text)
     program = world.start("node", "gated.mjs", cwd=here)
@@ -188,6 +190,7 @@ def test_a_worker_finishes_what_it_is_at(world: World) -> None:
     program = worker(world, concurrency=2)
     world.gate.begun(2)
     program.process.send_signal(signal.SIGTERM)
+    program.says("told to stop")
     world.gate.open()
     assert program.ends(None) == 0, program.said
     assert program.said.endswith("stopped\n")
