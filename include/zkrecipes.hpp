@@ -768,6 +768,25 @@ inline std::map<std::string, std::string> entries(zkr_entries *list) {
   return copied(list);
 }
 
+/** Of partitions, the identities of those who have them. */
+inline std::map<std::string, std::optional<std::string>> owners(zkr_entries *list) {
+  const Handle<zkr_entries, zkr_entries_free> freed(list);
+  std::map<std::string, std::optional<std::string>> all;
+  for (std::size_t i = 0; i < zkr_entries_count(list); i++) {
+    const zkr_entry *one = zkr_entries_get(list, i);
+    auto &owner = all[one->name];
+    if (one->data) owner.emplace(static_cast<const char *>(one->data), one->size);
+  }
+  return all;
+}
+
+/** Of members, their weights. */
+inline std::map<std::string, std::uint32_t> weights(zkr_entries *list) {
+  std::map<std::string, std::uint32_t> all;
+  for (const auto &[name, weight] : entries(list)) all[name] = static_cast<std::uint32_t>(std::stoul(weight));
+  return all;
+}
+
 inline GroupEvent copied(const zkr_group_event &lent) {
   const std::string data(lent.data ? static_cast<const char *>(lent.data) : "", lent.size);
   return {GroupEventKind(lent.kind), copied(lent.members), text(lent.name), data};
@@ -1124,6 +1143,9 @@ class [[nodiscard]] Held {
   /** What is held; the paths of a MultiLock with spaces between. */
   std::string path() const { return detail::text(zkr_held_path(get())); }
 
+  /** The last part of the path of what is held: of a partition, its name. */
+  std::string name() const { return detail::text(zkr_held_name(get())); }
+
   /** The path of our own node, the first one if there are several. */
   std::string node() const { return detail::text(zkr_held_node(get())); }
 
@@ -1230,6 +1252,9 @@ class [[nodiscard]] Leadership {
 
   /** The path of the election. */
   std::string path() const { return detail::text(zkr_leadership_path(get())); }
+
+  /** The last part of the path of what is held: of a partition, its name. */
+  std::string name() const { return detail::text(zkr_leadership_name(get())); }
 
   /** The path of our candidate. */
   std::string node() const { return detail::text(zkr_leadership_node(get())); }
@@ -2179,6 +2204,9 @@ class [[nodiscard]] Item {
   /** The path of the queue. */
   std::string path() const { return detail::text(zkr_item_path(get())); }
 
+  /** The last part of the path of what is held: of a partition, its name. */
+  std::string name() const { return detail::text(zkr_item_name(get())); }
+
   /** The path of our claim. */
   std::string node() const { return detail::text(zkr_item_node(get())); }
 
@@ -2639,6 +2667,39 @@ inline std::vector<CommitTransaction> commit_transactions(zkr_commit_transaction
 inline std::vector<Proposal> proposals(zkr_proposals *list);
 
 }  // namespace detail
+
+/** The names of partitions: any, or "0", "1" and so on of a number. */
+class Partitions {
+ public:
+  Partitions(std::size_t count) : count_(count) {}
+  Partitions(int count) : Partitions(checked(count)) {}
+  Partitions(std::vector<std::string> names)
+      : names_(std::move(names)), count_(names_.size()), are_named_(true) {
+    for (const auto &name : names_) data_.push_back(detail::c_text("partitions", name));
+  }
+  Partitions(std::initializer_list<const char *> names)
+      : Partitions(std::vector<std::string>(names.begin(), names.end())) {}
+  Partitions(const Partitions &) = delete;
+  Partitions &operator=(const Partitions &) = delete;
+
+  /** For C: none where there is only a number. */
+  const char *const *data() const noexcept {
+    static const char *const none = nullptr;
+    return !are_named_ ? nullptr : data_.empty() ? &none : data_.data();
+  }
+  std::size_t count() const noexcept { return count_; }
+
+ private:
+  static std::size_t checked(int count) {
+    if (count < 0) throw Invalid("partitions: is less than 0; give how many there are");
+    return static_cast<std::size_t>(count);
+  }
+
+  std::vector<std::string> names_;
+  std::vector<const char *> data_;
+  std::size_t count_;
+  bool are_named_ = false;
+};
 
 // --- generated from api: recipes
 
@@ -3320,6 +3381,106 @@ class Names {
 
  private:
   detail::Handle<zkr_names, zkr_names_free> handle_;
+};
+
+/** How a member of a partitioner behaves. */
+struct PartitionerOptions {
+  /** How much of the partitions this member is to have, beside the weights of the others. Unless told: 1. */
+  std::uint32_t weight = 1;
+  /**
+   * What the member is called. A process that is started again under the same name gets what it had, and
+   * nothing moves.
+   */
+  std::string name;
+  /**
+   * How long a partition that is to move may still be worked on. Then it is taken away: it is lost. Unless
+   * told: 30,000 ms.
+   */
+  Milliseconds drain{30'000};
+
+ private:
+  friend class Client;
+  zkr_partitioner_options convert() const {
+    zkr_partitioner_options given = ZKR_PARTITIONER_OPTIONS_INIT;
+    given.weight = weight;
+    given.name = detail::c_text_if_any("name", name);
+    given.drain_ms = drain.count();
+    return given;
+  }
+};
+
+/**
+ * Partitions shared among the members who are there. An object is one member once it has asked for its
+ * first partition. Each partition is a turn of its own: two members never have one at the same time, and
+ * its tokens rise.
+ */
+class Partitioner {
+ public:
+  explicit Partitioner(zkr_partitioner *handle) : handle_(handle) {}
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_partitioner_path(handle())); }
+
+  /** The name of this member. */
+  std::string name() const {
+    detail::Outcome outcome;
+    zkr_buffer *name = nullptr;
+    outcome.check(zkr_partitioner_name(handle(), &name, outcome.place()));
+    return detail::bytes(name);
+  }
+
+  /**
+   * Waits for the next partition that this member wins, which the first call makes one, or throws Timeout.
+   * It is the caller's until it lets go of it or loses it; its name() says which it is. Held::on_revoke
+   * tells that it is to move: finish, then release. After the time for draining it is lost. What was
+   * released unasked comes again, after a pause. Throws Mismatch if the others share other partitions,
+   * Cancelled if this object leaves meanwhile.
+   */
+  Held next(Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    zkr_held *partition = nullptr;
+    outcome.check(zkr_partitioner_next(handle(), detail::wait_ms(timeout), &partition, outcome.place()));
+    return Held(partition);
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  Held next(Milliseconds timeout, const CancelToken &token) {
+    detail::Outcome outcome;
+    zkr_held *partition = nullptr;
+    outcome.check(zkr_partitioner_next_cancellable(handle(), detail::wait_ms(timeout), token.get(),
+                                                   &partition, outcome.place()));
+    return Held(partition);
+  }
+
+  /**
+   * Takes part no more: what it has is asked for, and taken from it after the time for draining. Returns
+   * when all is let go of. Throws NotHeld if it is no member.
+   */
+  void leave() {
+    detail::Outcome outcome;
+    outcome.check(zkr_partitioner_leave(handle(), outcome.place()));
+  }
+
+  /** Who has which partition now: the identity of its owner, nothing where nobody has it. */
+  std::map<std::string, std::optional<std::string>> owners() const {
+    detail::Outcome outcome;
+    zkr_entries *owners = nullptr;
+    outcome.check(zkr_partitioner_owners(handle(), &owners, outcome.place()));
+    return detail::owners(owners);
+  }
+
+  /** Who shares the partitions now, by name, with their weights. */
+  std::map<std::string, std::uint32_t> members() const {
+    detail::Outcome outcome;
+    zkr_entries *members = nullptr;
+    outcome.check(zkr_partitioner_members(handle(), &members, outcome.place()));
+    return detail::weights(members);
+  }
+
+  zkr_partitioner *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_partitioner, zkr_partitioner_free> handle_;
 };
 
 /**
@@ -4215,6 +4376,20 @@ class Client {
     zkr_names *made = nullptr;
     outcome.check(zkr_names_new(get(), detail::c_text("path", path), &made, outcome.place()));
     return Names(made);
+  }
+
+  /**
+   * Makes a handle of a member of those who share partitions: names, or how many, which names them "0",
+   * "1" and so on. All members have to name the same. Validates, but sends nothing.
+   */
+  Partitioner partitioner(const std::string &path, const Partitions &partitions,
+                          const PartitionerOptions &options = {}) {
+    const zkr_partitioner_options given = options.convert();
+    detail::Outcome outcome;
+    zkr_partitioner *made = nullptr;
+    outcome.check(zkr_partitioner_new(get(), detail::c_text("path", path), partitions.data(),
+                                      partitions.count(), &given, &made, outcome.place()));
+    return Partitioner(made);
   }
 
   /** Makes a handle of a priority queue. Validates, but sends nothing. */

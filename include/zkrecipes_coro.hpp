@@ -782,6 +782,43 @@ inline Awaited<void> remove_all(const Nodes &it, const std::string &path) {
       });
 }
 
+inline Awaited<Held> next(const Partitioner &it, Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return detail::launch<Held, zkr_held *>(
+      std::move(stop), [](zkr_held *partition) -> Held { return Held(partition); },
+      [&](zkr_cancel_token *token, auto callback, void *user) {
+        return zkr_partitioner_next_cancellable_async(it.handle(), detail::wait_ms(timeout), token, callback,
+                                                      user);
+      });
+}
+
+inline Awaited<void> leave(const Partitioner &it) {
+  return detail::launch<void>(
+      {}, []() {},
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_partitioner_leave_async(it.handle(), callback, user);
+      });
+}
+
+inline Awaited<std::map<std::string, std::optional<std::string>>> owners(const Partitioner &it) {
+  return detail::launch<std::map<std::string, std::optional<std::string>>, zkr_entries *>(
+      {},
+      [](zkr_entries *owners) -> std::map<std::string, std::optional<std::string>> {
+        return detail::owners(owners);
+      },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_partitioner_owners_async(it.handle(), callback, user);
+      });
+}
+
+inline Awaited<std::map<std::string, std::uint32_t>> members(const Partitioner &it) {
+  return detail::launch<std::map<std::string, std::uint32_t>, zkr_entries *>(
+      {},
+      [](zkr_entries *members) -> std::map<std::string, std::uint32_t> { return detail::weights(members); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_partitioner_members_async(it.handle(), callback, user);
+      });
+}
+
 inline Awaited<std::string> get(const PriorityQueue &it, Milliseconds timeout = forever,
                                 std::stop_token stop = {}) {
   return detail::launch<std::string, zkr_buffer *, const zkr_stat *>(

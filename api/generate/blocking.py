@@ -17,7 +17,7 @@ HOMES = {
     "check_may_wait": "crate::drive",
     "wait": "crate::drive",
 }
-PRELUDE = set("Clone Debug Default Fn FnOnce None Option Result Self Send String Sync Target Vec".split())  # noqa: SIM905
+PRELUDE = set("Clone Debug Default Fn FnOnce Into None Option Result Self Send String Sync Target Vec".split())  # noqa: SIM905
 # Types of this face that are written by hand.
 BY_HAND = {"Client", "DeadLetters", "Feed", "ReadWriteLock"}
 

@@ -12,6 +12,7 @@ from node_kinds import lower_camel
 
 # What stands behind the name of the handle in a scenario.
 SHOWN = {
+    "partitions": "NAME,NAME,…",
     "limit": "[timeout_ms]",
     "version": "[version]",
     "options": "[option…]",
@@ -27,6 +28,8 @@ SAID = {
     "bytes_or_none": "`ok DATA` or `ok none`",
     "strings": "`ok` names",
     "entries": "`ok MAP`",
+    "owners": "`ok MAP`",
+    "weights": "`ok MAP`",
     "versioned": "`ok VERSION VALUE` or `ok none`",
 }
 
@@ -100,6 +103,7 @@ RUST_READS = {
     "bytes": "bytes(arguments, {i})",
     "i64": 'number("number", text(arguments, {i})?)?',
     "count": 'number("number", text(arguments, {i})?)?',
+    "partitions": "partitions(text(arguments, {i})?)",
     "limit": "millis(arguments.get({i}))",
     "version": 'optional(arguments, {i}).map(|version| number("version", version)).transpose()?',
     "text?": "optional(arguments, {i})",
@@ -170,6 +174,7 @@ C_READS = {
     "bytes": "text(c, {i}), strlen(text(c, {i}))",
     "i64": "integer(c, {i})",
     "count": "(size_t)integer(c, {i})",
+    "partitions": "partitions_of(text(c, {i})).names, partitions_of(text(c, {i})).count",
     "limit": "timeout(c, {i})",
     "version": "word(c, {i}) ? (int32_t)integer(c, {i}) : -1",
     "text?": "word(c, {i})",
@@ -186,6 +191,8 @@ C_SAYS = {
     "bytes_or_none": ("zkr_buffer *said = NULL;", "answer_data(c, status, said, error)"),
     "strings": ("zkr_strings *said = NULL;", "answer_names(c, status, said, error)"),
     "entries": ("zkr_entries *said = NULL;", "answer_entries(c, status, said, error)"),
+    "owners": ("zkr_entries *said = NULL;", "answer_entries(c, status, said, error)"),
+    "weights": ("zkr_entries *said = NULL;", "answer_entries(c, status, said, error)"),
     "versioned": (
         "zkr_buffer *said = NULL; int32_t version = 0;",
         "answer_versioned(c, status, said, version, error)",

@@ -39,6 +39,7 @@ ARGUMENTS = {
     "bytes_or_empty": Argument("bytes | str", "convert::payload_or_empty({n})?", "&{n}", 'b""'),
     "many": Argument("Iterable[bytes | str]", 'convert::payloads("{n}", {n})?'),
     "texts": Argument("Iterable[str]", 'convert::texts("{n}", {n})?', "&{n}"),
+    "partitions": Argument("int | Iterable[str]", 'convert::partitions("{n}", {n})?'),
     "claimed": Argument("Iterable[Item]", 'item::several("{n}", {n})?'),
     "limit": Argument("float | None", 'convert::limit("{n}", {n})?', default="None"),
     "patience": Argument("float | None", 'convert::patience("{n}", {n})?', default="None"),
@@ -84,6 +85,7 @@ OBJECTS = {
     "proposal": Answer("Proposal", "ProposalBase::of(py, &origin, answer.hand_over().into())"),
     "proposals": Answer("list[Proposal]", "list(py, answer, |one| ProposalBase::of(py, &origin, one.into()))"),
     "held": Answer("Held"),
+    "partition": Answer("Held", "held::partition(py, origin, answer)"),
     "leadership": Answer("Leadership"),
 }
 ANSWERS = OBJECTS | {
@@ -98,6 +100,8 @@ ANSWERS = OBJECTS | {
     "bytes_or_none": Answer("bytes | None"),
     "strings": Answer("list[str]"),
     "entries": Answer("dict[str, bytes]"),
+    "owners": Answer("dict[str, str | None]"),
+    "weights": Answer("dict[str, int]"),
     "contenders": Answer("list[Contender]"),
     "part_results": Answer("list[str | Stat | None]"),
     "leader": Answer("Leader | None"),

@@ -55,8 +55,8 @@ pub use nodes::watch::{NodeState, WatchKind};
 pub use nodes::{Nodes, PartResult, Transaction};
 pub use options::{
     AclChoice, AclEntry, Auth, ClientOptions, CounterLayout, CounterOptions, ElectionLayout, ElectionOptions,
-    GroupLayout, GroupOptions, LeaseMode, LockOptions, Naming, QueueLayout, QueueOptions, RetryOptions,
-    SaslOptions, TlsOptions,
+    GroupLayout, GroupOptions, LeaseMode, LockOptions, Naming, PartitionerOptions, QueueLayout, QueueOptions,
+    RetryOptions, SaslOptions, TlsOptions,
 };
 pub use recipes::barrier::Barrier;
 pub use recipes::config::{Cached, Config, Versioned};
@@ -71,6 +71,7 @@ pub use recipes::latch::Latch;
 pub use recipes::lock::Lock;
 pub use recipes::multi_lock::MultiLock;
 pub use recipes::names::Names;
+pub use recipes::partitioner::{Partition, Partitioner, Partitions};
 pub use recipes::queue::{
     Backlog, DeadLetter, DeadLetters, DelayQueue, Item, Nack, PriorityQueue, Queue, QueueStats,
 };

@@ -12,7 +12,7 @@ pub use credentials::{Auth, SaslOptions};
 pub(crate) use credentials::{is_pem, path_of};
 pub use generated::{
     ClientOptions, CounterLayout, CounterOptions, ElectionLayout, ElectionOptions, GroupLayout, GroupOptions,
-    LockOptions, QueueLayout, QueueOptions, RetryOptions, TlsOptions,
+    LockOptions, PartitionerOptions, QueueLayout, QueueOptions, RetryOptions, TlsOptions,
 };
 
 /// Who may touch the nodes that we create.

@@ -103,6 +103,31 @@ fn entries<'a>(all: impl Iterator<Item = (&'a String, &'a Vec<u8>, Option<Stat>)
     })
 }
 
+/// Of partitions, the identities of those who have them.
+impl Handed for BTreeMap<String, Option<String>> {
+    type Object = Entries;
+
+    fn object(self, _: &Client) -> Entries {
+        List::new(&self.iter().collect::<Vec<_>>(), |(name, owner), texts| zkr_entry {
+            name: texts.keep(name),
+            data: owner.as_ref().map_or(null(), |owner| texts.keep_bytes(owner.as_bytes())),
+            size: owner.as_ref().map_or(0, String::len),
+            stat: zkr_stat::default(),
+        })
+    }
+}
+
+/// Of members, their weights.
+impl Handed for BTreeMap<String, u32> {
+    type Object = Entries;
+
+    fn object(self, _: &Client) -> Entries {
+        let weights: Vec<_> =
+            self.iter().map(|(name, weight)| (name, weight.to_string().into_bytes())).collect();
+        entries(weights.iter().map(|(name, weight)| (*name, weight, None)))
+    }
+}
+
 impl Handed for BTreeMap<String, Vec<u8>> {
     type Object = Entries;
 

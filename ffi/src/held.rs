@@ -40,6 +40,7 @@ pub(crate) struct HeldHandle {
 #[derive(Default)]
 pub(crate) struct Texts {
     path: OnceLock<CString>,
+    name: OnceLock<CString>,
     node: OnceLock<CString>,
     sequencer: OnceLock<CString>,
 }
@@ -47,6 +48,10 @@ pub(crate) struct Texts {
 impl Texts {
     pub(crate) fn path(&self, held: &Held) -> *const c_char {
         self.path.get_or_init(|| to_c(held.path())).as_ptr()
+    }
+
+    pub(crate) fn name(&self, held: &Held) -> *const c_char {
+        self.name.get_or_init(|| to_c(held.name())).as_ptr()
     }
 
     pub(crate) fn node(&self, held: &Held) -> *const c_char {

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::time::Duration;
 
-use zkrecipes::{Error, Result};
+use zkrecipes::{Error, Partitions, Result};
 
 /// A string that must be given.
 pub(crate) fn text(argument: &str, given: *const c_char) -> Result<String> {
@@ -26,6 +26,14 @@ pub(crate) fn optional_text(argument: &str, given: *const c_char) -> Result<Opti
 /// Several strings.
 pub(crate) fn texts(argument: &str, given: *const *const c_char, count: usize) -> Result<Vec<String>> {
     slice(argument, given, count)?.iter().map(|one| text(argument, *one)).collect()
+}
+
+/// Names of partitions, or NULL and how many.
+pub(crate) fn partitions(argument: &str, given: *const *const c_char, count: usize) -> Result<Partitions> {
+    match given.is_null() {
+        true => Ok(count.into()),
+        false => Ok(texts(argument, given, count)?.into()),
+    }
 }
 
 /// Bytes with their size; NULL is fine for none.

@@ -96,6 +96,9 @@ mod group;
 #[path = "generated/latch.rs"]
 mod latch;
 
+#[path = "generated/partitioner.rs"]
+mod partitioner;
+
 // In front of this line api/generate puts what has no place in the header yet.
 
 mod followed;

@@ -100,6 +100,14 @@ function count(argument, value) {
   return integer(argument, value, 1, 2 ** 31 - 1)
 }
 
+/** Names of partitions, or how many. */
+function partitions(argument, value) {
+  if (typeof value === 'number') return count(argument, value)
+  if (!Array.isArray(value)) throw invalid(argument, `must be a number or an array of names, not ${kindOf(value)}`)
+  // Array.from visits holes too.
+  return Array.from(value, (name, at) => text(`${argument}[${at}]`, name))
+}
+
 /** The signal of a verb that has no other option. */
 function signalOf(verb, value) {
   return signal(options(verb, value, ['signal']).signal)

@@ -22,9 +22,10 @@ const { Election } = require('./election.cjs')
 const { Group } = require('./group.cjs')
 const { Latch } = require('./latch.cjs')
 const { Names } = require('./names.cjs')
+const { Partitioner } = require('./partitioner.cjs')
 const { DelayQueue, PriorityQueue, Queue } = require('./queue.cjs')
 const { Semaphore } = require('./semaphore.cjs')
-const { counterOptions, electionOptions, groupOptions, queueOptions } = require('./options.cjs')
+const { counterOptions, electionOptions, groupOptions, partitionerOptions, queueOptions } = require('./options.cjs')
 // --- end of generated
 
 // Somebody who listens wants to hear, whether or not they keep the client in a variable: until the client is closed.
@@ -169,6 +170,10 @@ class Client extends Remote {
 
   names(path) {
     return make(Names, this, 'names', check.text('path', path))
+  }
+
+  partitioner(path, partitions, options) {
+    return make(Partitioner, this, 'partitioner', check.text('path', path), check.partitions('partitions', partitions), partitionerOptions('partitioner', options))
   }
 
   priorityQueue(path, options) {

@@ -15,6 +15,7 @@ import { Election, ElectionOptions } from './election.cjs'
 import { Group, GroupOptions } from './group.cjs'
 import { Latch } from './latch.cjs'
 import { Names } from './names.cjs'
+import { Partitioner, PartitionerOptions } from './partitioner.cjs'
 import { DelayQueue, PriorityQueue, Queue, QueueOptions } from './queue.cjs'
 import { Semaphore } from './semaphore.cjs'
 // --- end of generated
@@ -213,6 +214,11 @@ export class Client {
   latch(path: string, count: number): Latch
   /** Makes a handle of the names below a path. Validates, but sends nothing. */
   names(path: string): Names
+  /**
+   * A member of those who share partitions at this path: names, or how many, which names them `'0'`, `'1'` and so on. All
+   * members have to name the same. Nothing is sent yet.
+   */
+  partitioner(path: string, partitions: number | string[], options?: PartitionerOptions): Partitioner
   /** Makes a handle of a priority queue. Validates, but sends nothing. */
   priorityQueue(path: string, options?: QueueOptions): PriorityQueue
   /** Makes a handle of a queue. Validates, but sends nothing. */

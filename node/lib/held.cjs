@@ -46,7 +46,7 @@ class Held extends Remote {
   }
 
   // --- generated from api: verbs of Held
-  static { properties(this, 'isHeld', 'fencingToken', 'path', 'node', 'sequencer', 'passes', 'permits') }
+  static { properties(this, 'isHeld', 'fencingToken', 'path', 'name', 'node', 'sequencer', 'passes', 'permits') }
 
   async verify(options) {
     await ask(this, 'verify', options)

@@ -28,6 +28,8 @@ export class Held {
   verify(options?: SignalOptions): Promise<void>
   /** What is held; the paths of a multi-lock with spaces between. */
   readonly path: string
+  /** The last part of the path of what is held: of a partition, its name. */
+  readonly name: string
   /** The full path of the node that stands for this acquisition. */
   readonly node: string
   /** Names this acquisition to third parties, who can ask `client.checkSequencer` whether it still stands. */

@@ -18,11 +18,12 @@ const { Lock, MultiLock, ReadWriteLock } = require('./lock.cjs')
 const { onLog } = require('./log.cjs')
 const { Names } = require('./names.cjs')
 const { Nodes, Transaction } = require('./nodes.cjs')
+const { Partitioner } = require('./partitioner.cjs')
 const { Backlog, DeadLetters, DelayQueue, PriorityQueue, Queue } = require('./queue.cjs')
 const { Semaphore } = require('./semaphore.cjs')
 
 module.exports = {
   AbortError, Backlog, Barrier, Client, CommitTransaction, Config, Counter, DeadLetters, DelayQueue, DoubleBarrier, Election, Feed, Group,
-  Held, Item, Latch, Leadership, Lock, MultiLock, Names, Nodes, PriorityQueue, Proposal, Queue, ReadWriteLock, Semaphore, Transaction,
-  TwoPhaseCommit, ZkRecipesError, onLog, version,
+  Held, Item, Latch, Leadership, Lock, MultiLock, Names, Nodes, Partitioner, PriorityQueue, Proposal, Queue, ReadWriteLock, Semaphore,
+  Transaction, TwoPhaseCommit, ZkRecipesError, onLog, version,
 }

@@ -4,6 +4,6 @@ import zkrecipes from './index.cjs'
 
 export const {
   AbortError, Backlog, Barrier, Client, CommitTransaction, Config, Counter, DeadLetters, DelayQueue, DoubleBarrier, Election, Feed, Group,
-  Held, Item, Latch, Leadership, Lock, MultiLock, Names, Nodes, PriorityQueue, Proposal, Queue, ReadWriteLock, Semaphore, Transaction,
-  TwoPhaseCommit, ZkRecipesError, onLog, version,
+  Held, Item, Latch, Leadership, Lock, MultiLock, Names, Nodes, Partitioner, PriorityQueue, Proposal, Queue, ReadWriteLock, Semaphore,
+  Transaction, TwoPhaseCommit, ZkRecipesError, onLog, version,
 } = zkrecipes

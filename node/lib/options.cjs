@@ -55,6 +55,15 @@ function lockOptions(verb, value) {
   }
 }
 
+function partitionerOptions(verb, value) {
+  const given = check.options(verb, value, ['weight', 'name', 'drain'])
+  return {
+    weight: check.integer('weight', given.weight, 1, 2 ** 32 - 1),
+    name: check.optionalText('name', given.name),
+    drain: check.optionalMillis('drain', given.drain),
+  }
+}
+
 function queueOptions(verb, value) {
   const given = check.options(verb, value, ['maxItems', 'ephemeral', 'shards', 'maxAttempts', 'layout'])
   return {
@@ -66,4 +75,4 @@ function queueOptions(verb, value) {
   }
 }
 
-module.exports = { clientOptions, counterOptions, electionOptions, groupOptions, lockOptions, queueOptions }
+module.exports = { clientOptions, counterOptions, electionOptions, groupOptions, lockOptions, partitionerOptions, queueOptions }

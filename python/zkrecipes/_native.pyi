@@ -244,6 +244,15 @@ class ClientBase(SessionBase):
     def names(self, path: str) -> Names:
         """Names below `path`, and what they stand for."""
 
+    def partitioner(
+        self, path: str, partitions: int | Iterable[str], *, weight: int = 1, name: str | None = None, drain: float = 30
+    ) -> Partitioner:
+        """A member of those who share partitions at `path`. `partitions` are their names, or how many, which names
+        them "0", "1" and so on; all members have to name the same. `weight` is how much this one is to have beside
+        the others, `name` what it is called: one like no other by default. What is to move may be worked on for
+        `drain` seconds.
+        """
+
     def priority_queue(
         self,
         path: str,
@@ -1300,6 +1309,65 @@ class Nodes(NodesBase):
     (b'first', 0)
     >>> client.close()
     """
+
+@disjoint_base
+class PartitionerBase:
+    """What `Partitioner` is on both faces."""
+
+    def __new__(cls, seed: Seed) -> Self: ...
+    @property
+    def path(self) -> str:
+        """Where the partitions are shared."""
+
+    @property
+    def name(self) -> str:
+        """What this member is called."""
+
+    def next(self, timeout: float | None = None) -> Held:
+        """Waits for the next partition that this member wins, a Held with the partition's `name`; the first call makes
+        it a member. Timeout after `timeout` seconds. It is the caller's until it is released or lost. `on_revoke`
+        tells that it is to move: finish, then release. After `drain` seconds it is lost. What was released unasked
+        comes again, after a pause. Mismatch: the others share other partitions. Cancelled: this member leaves
+        meanwhile.
+        """
+
+    def leave(self) -> None:
+        """Takes part no more: what it has is asked for, and taken from it after the time for draining. Returns when
+        all is let go of. NotHeld: it is no member.
+        """
+
+    def owners(self) -> dict[str, str | None]:
+        """Who has which partition now: the identity of its owner, None where nobody has it."""
+
+    def members(self) -> dict[str, int]:
+        """Who shares the partitions now, by name, with their weights."""
+
+    def cancel(self) -> None:
+        """Ends the waits in progress on this object with Cancelled, never later ones."""
+
+@final
+class Partitioner(PartitionerBase):
+    """Partitions shared among the members who are there. Made by `client.partitioner(path, partitions)`.
+
+    Each partition is a turn of its own: two members never have one at the same time, and its tokens rise. Who
+    comes or goes moves only what has to move.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/partitioner-doc")
+    >>> imports = client.partitioner("/partitions/imports", ["eu", "us"], name="worker-1")
+    >>> sorted(imports.next(timeout=10).name for _ in range(2))
+    ['eu', 'us']
+    >>> imports.members()
+    {'worker-1': 1}
+    >>> imports.leave()
+    >>> client.close()
+
+    `for partition in imports:` gives one partition after the other as they are won, until it leaves;
+    `imports.run(work)` works on all of them at the same time.
+    """
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Held: ...
+    def run(self, work: Callable[[Held], object]) -> None: ...
 
 @disjoint_base
 class PriorityQueueBase(BacklogBase):

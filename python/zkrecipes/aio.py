@@ -150,6 +150,7 @@ __all__ = [
     "Nodes",
     "NotEmpty",
     "NotHeld",
+    "Partitioner",
     "PriorityQueue",
     "Proposal",
     "Queue",
@@ -509,6 +510,8 @@ class Client(_native.ClientBase):
     def latch(self) -> None: ...
     @instead(Answers[Names].at_once(_native.ClientBase.names))
     def names(self) -> None: ...
+    @instead(Answers[Partitioner].at_once(_native.ClientBase.partitioner))
+    def partitioner(self) -> None: ...
     @instead(Answers[PriorityQueue].at_once(_native.ClientBase.priority_queue))
     def priority_queue(self) -> None: ...
     @instead(Answers[Queue].at_once(_native.ClientBase.queue))
@@ -534,6 +537,7 @@ for _class in (
     Latch,
     Names,
     Nodes,
+    Partitioner,
     PriorityQueue,
     Proposal,
     Queue,

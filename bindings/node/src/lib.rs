@@ -31,6 +31,7 @@ mod metrics;
 mod names;
 mod nodes;
 mod options;
+mod partitioner;
 mod queue;
 mod remote;
 mod semaphore;

@@ -83,7 +83,7 @@ mod _native {
     #[pymodule_export]
     use crate::generated::{
         Barrier, CommitTransaction, Config, Counter, DelayQueue, DoubleBarrier, Group, Latch, Names, Nodes,
-        PriorityQueue, Proposal, Queue, Transaction, TwoPhaseCommit,
+        Partitioner, PriorityQueue, Proposal, Queue, Transaction, TwoPhaseCommit,
     };
     // --- end of generated
 
@@ -110,6 +110,7 @@ mod _native {
             generated::LatchBase,
             generated::NamesBase,
             generated::NodesBase,
+            generated::PartitionerBase,
             generated::PriorityQueueBase,
             generated::ProposalBase,
             generated::QueueBase,

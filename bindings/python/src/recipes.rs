@@ -187,6 +187,27 @@ impl ClientBase {
         make(slf, path, |client, path| client.names(path), crate::generated::NamesBase::of)
     }
 
+    /// A member of those who share partitions at `path`. `partitions` are their names, or how many, which names
+    /// them "0", "1" and so on; all members have to name the same. `weight` is how much this one is to have beside
+    /// the others, `name` what it is called: one like no other by default. What is to move may be worked on for
+    /// `drain` seconds.
+    #[pyo3(signature = (path, partitions, **options), text_signature = "($self, path, partitions, *, weight=1, name=None, drain=30)")]
+    fn partitioner(
+        slf: &Bound<'_, Self>,
+        path: Arg,
+        partitions: Arg,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> Answered {
+        let partitions = convert::partitions("partitions", partitions)?;
+        let options = crate::generated::options::partitioner(options)?;
+        make(
+            slf,
+            path,
+            |client, path| client.partitioner(path, partitions, options).map(Into::into),
+            crate::generated::PartitionerBase::of,
+        )
+    }
+
     /// A queue on `path` whose items have priorities. The options are those of `queue`; there is one layout, and
     /// one shard.
     #[pyo3(signature = (path, **options), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]

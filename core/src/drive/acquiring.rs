@@ -13,6 +13,7 @@ use crate::futures::begun;
 use crate::recipes::election::{Election, Leadership, Terms};
 use crate::recipes::handle::{Comes, Handle};
 use crate::recipes::held::{Held, Readers};
+use crate::recipes::partitioner::{self, Partitioner};
 use crate::recipes::queue::{Backlog, Claims, DeadLetter, DelayQueue, Got, Item, PriorityQueue, Put, Queue};
 use crate::session::delivery::Subscription;
 
@@ -51,6 +52,23 @@ pub fn downgrade_current(handle: &Handle) -> impl Future<Output = Result<Granted
     begun(downgrading)
 }
 
+/// As [`Partitioner::next`]. A partition that is dropped on its way to its owner is let go of, and comes again.
+///
+/// # Cancel safety
+/// As for [`Partitioner::next`].
+pub fn next_partition(
+    partitioner: &Partitioner,
+    limit: Option<Duration>,
+) -> impl Future<Output = Result<Granted>> + Send + use<> {
+    let partitioner = partitioner.clone();
+    async move { Ok(Granted { held: partitioner.next(limit).await?, keeper: Keeper::Nobody }) }
+}
+
+/// Says in the log that the work on a partition has failed.
+pub fn partition_failed(partition: &Held, error: &dyn std::fmt::Display) {
+    partitioner::tell_failed(partition, error);
+}
+
 /// An acquisition on its way to its owner. Dropped before it gets there, because the owner withdrew meanwhile, it is
 /// released.
 #[must_use = "dropping it releases the lock"]
@@ -64,6 +82,8 @@ enum Keeper {
     Handle(Handle),
     /// The side that a writer's downgrade leads to.
     Readers(Arc<dyn Readers>),
+    /// There is no handle of it: who wants to keep it keeps it.
+    Nobody,
 }
 
 impl Granted {
@@ -73,6 +93,7 @@ impl Granted {
         match &self.keeper {
             Keeper::Handle(handle) => handle.keep(&self.held),
             Keeper::Readers(readers) => readers.keep(&self.held),
+            Keeper::Nobody => {}
         }
         self.held
     }

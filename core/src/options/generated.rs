@@ -449,6 +449,56 @@ impl LockOptions {
     }
 }
 
+/// How a member of a [`Partitioner`](crate::Partitioner) behaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PartitionerOptions {
+    /// How much of the partitions this member is to have, beside the weights of the others.
+    pub weight: u32,
+    /// What the member is called. A process that is started again under the same name gets what it had, and nothing moves.
+    pub name: Option<String>,
+    /// How long a partition that is to move may still be worked on. Then it is taken away: it is lost.
+    pub drain: Duration,
+}
+
+impl Default for PartitionerOptions {
+    fn default() -> Self {
+        PartitionerOptions { weight: 1, name: None, drain: Duration::from_millis(30_000) }
+    }
+}
+
+impl PartitionerOptions {
+    /// How much of the partitions this member is to have, beside the weights of the others.
+    pub fn weight(mut self, weight: u32) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    /// What the member is called.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// How long a partition that is to move may still be worked on.
+    pub fn drain(mut self, drain: Duration) -> Self {
+        self.drain = drain;
+        self
+    }
+}
+
+impl PartitionerOptions {
+    /// Whether each is within its range; the error names the one that is not.
+    pub(crate) fn check_ranges(&self) -> Result<()> {
+        if self.weight == 0 {
+            return Err(Error::invalid("weight", "must be at least 1"));
+        }
+        is_time("drain", self.drain)?;
+
+        Ok(())
+    }
+}
+
 /// How a [`Queue`](crate::Queue), a [`PriorityQueue`](crate::PriorityQueue) or a [`DelayQueue`](crate::DelayQueue) behaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -16,6 +16,7 @@ use crate::futures::begun;
 use crate::log;
 use crate::mutex::lock;
 use crate::nodes::Transaction;
+use crate::path;
 use crate::process::UnlessForked;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
@@ -137,6 +138,11 @@ impl Held {
     /// The path that was acquired; the paths of a multi-lock with spaces between them.
     pub fn path(&self) -> &str {
         self.0.hold.path()
+    }
+
+    /// The last part of the path that was acquired: of a partition, its name.
+    pub fn name(&self) -> &str {
+        path::name(self.path())
     }
 
     /// The full path of the contender node that holds.

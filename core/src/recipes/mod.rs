@@ -25,6 +25,7 @@ pub mod latch;
 pub mod lock;
 pub mod multi_lock;
 pub mod names;
+pub mod partitioner;
 pub mod queue;
 pub mod read_write_lock;
 pub mod semaphore;

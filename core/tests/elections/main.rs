@@ -10,5 +10,6 @@ mod following;
 mod group;
 mod lagging;
 mod names;
+mod partitions;
 mod survey;
 mod watch;

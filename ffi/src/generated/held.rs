@@ -143,6 +143,13 @@ pub extern "C" fn zkr_held_path(held: *const zkr_held) -> *const c_char {
     verbs::ask(held, null(), |it: &HeldHandle| Some(it.texts.path(&it.core)))
 }
 
+/// The last part of the path of what is held: of a partition, its name. NULL for a handle that cannot be used. Valid
+/// until it is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_held_name(held: *const zkr_held) -> *const c_char {
+    verbs::ask(held, null(), |it: &HeldHandle| Some(it.texts.name(&it.core)))
+}
+
 /// The path of our own node, the first one if there are several; NULL for a handle that cannot be used. Valid until it
 /// is freed.
 #[unsafe(no_mangle)]

@@ -100,6 +100,13 @@ pub extern "C" fn zkr_item_path(item: *const zkr_item) -> *const c_char {
     verbs::ask(item, null(), |it: &ItemHandle| Some(it.texts.path(&it.core)))
 }
 
+/// The last part of the path of what is held: of a partition, its name. NULL for a handle that cannot be used. Valid
+/// until it is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_item_name(item: *const zkr_item) -> *const c_char {
+    verbs::ask(item, null(), |it: &ItemHandle| Some(it.texts.name(&it.core)))
+}
+
 /// The path of our claim; NULL for a handle that cannot be used. Valid until the item is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_item_node(item: *const zkr_item) -> *const c_char {

@@ -148,6 +148,13 @@ pub extern "C" fn zkr_leadership_path(leadership: *const zkr_leadership) -> *con
     verbs::ask(leadership, null(), |it: &LeadershipHandle| Some(it.texts.path(&it.core)))
 }
 
+/// The last part of the path of what is held: of a partition, its name. NULL for a handle that cannot be used. Valid
+/// until it is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_leadership_name(leadership: *const zkr_leadership) -> *const c_char {
+    verbs::ask(leadership, null(), |it: &LeadershipHandle| Some(it.texts.name(&it.core)))
+}
+
 /// The path of our candidate; NULL for a handle that cannot be used. Valid until it is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_leadership_node(leadership: *const zkr_leadership) -> *const c_char {

@@ -53,6 +53,8 @@ export const VERBS = [
   { type: 'Nodes', verb: 'children', takes: { path: 'text' }, options: ['signal'] },
   { type: 'Nodes', verb: 'ensure', takes: { path: 'text' }, options: ['signal'] },
   { type: 'Nodes', verb: 'deleteAll', takes: { path: 'text' }, options: ['signal'] },
+  { type: 'Client', verb: 'partitioner', takes: { path: 'text', partitions: 'partitions' }, options: [], makes: 'Partitioner' },
+  { type: 'Partitioner', verb: 'leave', takes: {}, options: ['signal'] },
   { type: 'Client', verb: 'priorityQueue', takes: { path: 'text' }, options: [], makes: 'PriorityQueue' },
   { type: 'Proposal', verb: 'outcome', takes: {}, options: ['timeout', 'signal'] },
   { type: 'Proposal', verb: 'voteCommit', takes: {}, options: ['signal'] },

@@ -253,6 +253,36 @@ static void do_list(command *c) {
   answer_names(c, status, said, error);
 }
 
+static void do_partitioner(command *c) {
+  zkr_error *error = NULL;
+  zkr_partitioner *handle = NULL;
+  zkr_partitioner_options options = partitioner_options_of(c);
+  zkr_status status = zkr_partitioner_new(c->client->handle, text(c, 2), partitions_of(text(c, 3)).names,
+                                          partitions_of(text(c, 3)).count, &options, &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.partitioner = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_leave_partitions(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_partitioner_leave(named(c)->partitioner, &error);
+  answer(c, status, error);
+}
+
+static void do_owners(command *c) {
+  zkr_error *error = NULL;
+  zkr_entries *said = NULL;
+  zkr_status status = zkr_partitioner_owners(named(c)->partitioner, &said, &error);
+  answer_entries(c, status, said, error);
+}
+
+static void do_partition_members(command *c) {
+  zkr_error *error = NULL;
+  zkr_entries *said = NULL;
+  zkr_status status = zkr_partitioner_members(named(c)->partitioner, &said, &error);
+  answer_entries(c, status, said, error);
+}
+
 const verb described_verbs[] = {
     {"barrier", do_barrier, false},
     {"barrier-create", do_barrier_create, true},
@@ -289,5 +319,9 @@ const verb described_verbs[] = {
     {"lookup", do_lookup, true},
     {"unbind", do_unbind, true},
     {"list", do_list, true},
+    {"partitioner", do_partitioner, false},
+    {"leave-partitions", do_leave_partitions, true},
+    {"owners", do_owners, true},
+    {"partition-members", do_partition_members, true},
     {NULL, NULL, false},
 };

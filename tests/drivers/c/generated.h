@@ -70,6 +70,15 @@ static inline zkr_lock_options lock_options_of(const command *c) {
   return options;
 }
 
+static inline zkr_partitioner_options partitioner_options_of(const command *c) {
+  zkr_partitioner_options options = ZKR_PARTITIONER_OPTIONS_INIT;
+  const char *value = NULL;
+  if ((value = option(c, "weight"))) options.weight = (uint32_t)strtoll(value, NULL, 10);
+  if ((value = option(c, "name"))) options.name = value;
+  if ((value = option(c, "drain"))) options.drain_ms = strtoll(value, NULL, 10);
+  return options;
+}
+
 static inline zkr_queue_options queue_options_of(const command *c) {
   zkr_queue_options options = ZKR_QUEUE_OPTIONS_INIT;
   const char *value = NULL;

@@ -6,6 +6,7 @@ const KINDS = {
   election: { layout: 'text' },
   group: { layout: 'text' },
   lock: { reentrant: 'flag', local_handoff: 'number' },
+  partitioner: { weight: 'number', name: 'text', drain: 'number' },
   queue: { max_items: 'number', ephemeral: 'flag', shards: 'number', max_attempts: 'number', layout: 'text' },
 }
 
@@ -55,4 +56,8 @@ export const WORDS = {
   'lookup': { of: 'names', name: 'lookup', kind: 'waits', takes: [['name', 'text']], says: 'bytes_or_none' },
   'unbind': { of: 'names', name: 'unbind', kind: 'waits', takes: [['name', 'text']] },
   'list': { of: 'names', name: 'list', kind: 'waits', takes: [], says: 'strings' },
+  'partitioner': { of: 'partitioner', name: 'partitioner', kind: 'new', takes: [['path', 'text'], ['partitions', 'partitions'], ['options', 'options']] },
+  'leave-partitions': { of: 'partitioner', name: 'leave', kind: 'waits', takes: [] },
+  'owners': { of: 'partitioner', name: 'owners', kind: 'waits', takes: [], says: 'owners' },
+  'partition-members': { of: 'partitioner', name: 'members', kind: 'waits', takes: [], says: 'weights' },
 }

@@ -30,6 +30,7 @@ KINDS: dict[str, dict[str, str]] = {
     "election": {"layout": "text"},
     "group": {"layout": "text"},
     "lock": {"reentrant": "flag", "local_handoff": "number"},
+    "partitioner": {"weight": "number", "name": "text", "drain": "time"},
     "queue": {
         "max_items": "number",
         "ephemeral": "flag",
@@ -100,4 +101,8 @@ WORDS = {
     "lookup": Word("names", "lookup", "waits", ["text"], "bytes_or_none"),
     "unbind": Word("names", "unbind", "waits", ["text"], ""),
     "list": Word("names", "list", "waits", [], "strings"),
+    "partitioner": Word("partitioner", "partitioner", "new", ["text", "partitions", "options"], ""),
+    "leave-partitions": Word("partitioner", "leave", "waits", [], ""),
+    "owners": Word("partitioner", "owners", "waits", [], "owners"),
+    "partition-members": Word("partitioner", "members", "waits", [], "weights"),
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use zkrecipes::{
     Barrier, Client, ClientOptions, Config, Counter, CounterOptions, DoubleBarrier, ElectionOptions, Error,
-    Group, GroupOptions, Latch, LockOptions, Names, QueueOptions,
+    Group, GroupOptions, Latch, LockOptions, Names, Partitioner, PartitionerOptions, QueueOptions,
 };
 
 use super::reading::{Answer, Handles, Key, Said, bytes, millis, number, optional, text};
@@ -19,6 +19,7 @@ pub struct Recipes {
     pub group: Handles<Group>,
     pub latch: Handles<Latch>,
     pub names: Handles<Names>,
+    pub partitioner: Handles<Partitioner>,
 }
 
 impl Recipes {
@@ -113,6 +114,17 @@ impl Recipes {
             "lookup" => self.names.of(&key)?.lookup(text(arguments, 1)?).await?.said(),
             "unbind" => self.names.of(&key)?.unbind(text(arguments, 1)?).await?.said(),
             "list" => self.names.of(&key)?.list().await?.said(),
+            "partitioner" => self.partitioner.make(
+                key,
+                client.partitioner(
+                    text(arguments, 1)?,
+                    partitions(text(arguments, 2)?),
+                    partitioner_options(arguments.get(3..).unwrap_or_default())?,
+                )?,
+            ),
+            "leave-partitions" => self.partitioner.of(&key)?.leave().await?.said(),
+            "owners" => self.partitioner.of(&key)?.owners().await?.said(),
+            "partition-members" => self.partitioner.of(&key)?.members().await?.said(),
 
             word => return Err(Error::invalid("word", format!("{word} is none"))),
         })
@@ -126,6 +138,7 @@ impl Recipes {
         self.group.forget(key);
         self.latch.forget(key);
         self.names.forget(key);
+        self.partitioner.forget(key);
     }
 }
 
@@ -165,6 +178,10 @@ const WORDS: &[&str] = &[
     "lookup",
     "unbind",
     "list",
+    "partitioner",
+    "leave-partitions",
+    "owners",
+    "partition-members",
 ];
 
 pub fn client_options(words: &[&str]) -> Result<ClientOptions, Error> {
@@ -235,6 +252,21 @@ pub fn lock_options(words: &[&str]) -> Result<LockOptions, Error> {
         match name {
             "reentrant" => options.reentrant = true,
             "local_handoff" => options.local_handoff = number(name, value)?,
+
+            _ => return Err(Error::invalid(name, "is no option")),
+        }
+    }
+    Ok(options)
+}
+
+pub fn partitioner_options(words: &[&str]) -> Result<PartitionerOptions, Error> {
+    let mut options = PartitionerOptions::default();
+    for word in words {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        match name {
+            "weight" => options.weight = number(name, value)?,
+            "name" => options.name = Some(value.to_owned()),
+            "drain" => options.drain = number(name, value).map(Duration::from_millis)?,
 
             _ => return Err(Error::invalid(name, "is no option")),
         }

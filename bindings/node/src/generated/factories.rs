@@ -8,8 +8,9 @@ use crate::election::Election;
 use crate::failure::OrThrow;
 use crate::generated::{
     Barrier, Config, Counter, CounterSettings, ElectionSettings, Group, GroupSettings, Latch, Names,
-    QueueSettings, Semaphore,
+    Partitioner, PartitionerSettings, QueueSettings, Semaphore,
 };
+use crate::names::named;
 use crate::queue::{DelayQueue, PriorityQueue, Queue};
 
 #[napi]
@@ -66,6 +67,19 @@ impl Client {
     pub fn names(&self, env: &Env, path: String) -> napi::Result<Names> {
         let made = self.0.names(&path);
         Ok(Names::new(made.or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn partitioner(
+        &self,
+        env: &Env,
+        path: String,
+        partitions: Either<u32, Vec<String>>,
+        options: PartitionerSettings,
+    ) -> napi::Result<Partitioner> {
+        let made =
+            options.into_core().and_then(|options| self.0.partitioner(&path, named(partitions), options));
+        Ok(Partitioner::new(made.or_throw(env)?, &self.0.inbox))
     }
 
     #[napi(catch_unwind)]

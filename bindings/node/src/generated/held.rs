@@ -29,6 +29,11 @@ impl Held {
     }
 
     #[napi(catch_unwind)]
+    pub fn name(&self) -> &str {
+        self.held.name()
+    }
+
+    #[napi(catch_unwind)]
     pub fn node(&self) -> &str {
         self.held.node()
     }

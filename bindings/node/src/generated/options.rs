@@ -5,8 +5,8 @@ use std::time::Duration;
 use napi::bindgen_prelude::Either;
 use napi_derive::napi;
 use zkrecipes::{
-    ClientOptions, CounterOptions, ElectionOptions, GroupOptions, LockOptions, QueueOptions, Result,
-    SaslOptions, TlsOptions,
+    ClientOptions, CounterOptions, ElectionOptions, GroupOptions, LockOptions, PartitionerOptions,
+    QueueOptions, Result, SaslOptions, TlsOptions,
 };
 
 use crate::options::{Credential, Grant, LONGEST, acl, credentials, span, span_if_any};
@@ -142,6 +142,24 @@ impl LockSettings {
         let mut options = LockOptions::default();
         options.reentrant = self.reentrant.unwrap_or(options.reentrant);
         options.local_handoff = self.local_handoff.unwrap_or(options.local_handoff);
+
+        Ok(options)
+    }
+}
+
+#[napi(object)]
+pub struct PartitionerSettings {
+    pub weight: Option<u32>,
+    pub name: Option<String>,
+    pub drain: Option<f64>,
+}
+
+impl PartitionerSettings {
+    pub fn into_core(self) -> Result<PartitionerOptions> {
+        let mut options = PartitionerOptions::default();
+        options.weight = self.weight.unwrap_or(options.weight);
+        options.name = self.name;
+        options.drain = span("drain", self.drain, Duration::MAX, options.drain)?;
 
         Ok(options)
     }

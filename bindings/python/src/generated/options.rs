@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zkrecipes::{
-    ClientOptions, CounterOptions, ElectionOptions, GroupOptions, LockOptions, QueueOptions, RetryOptions,
-    SaslOptions, TlsOptions,
+    ClientOptions, CounterOptions, ElectionOptions, GroupOptions, LockOptions, PartitionerOptions,
+    QueueOptions, RetryOptions, SaslOptions, TlsOptions,
 };
 
 use crate::convert::{count, duration, flag, permits, size, text, word};
@@ -146,6 +146,22 @@ pub fn lock(given: Option<&Bound<'_, PyDict>>) -> PyResult<LockOptions> {
         match name {
             "reentrant" => made.reentrant = flag("reentrant", value)?,
             "local_handoff" => made.local_handoff = count("local_handoff", value)?,
+
+            _ => unreachable!("the names were checked against the table"),
+        }
+        Ok(())
+    })?;
+    Ok(made)
+}
+
+/// Of what a partitioner is made with.
+pub fn partitioner(given: Option<&Bound<'_, PyDict>>) -> PyResult<PartitionerOptions> {
+    let mut made = PartitionerOptions::default();
+    keywords(given, &["weight", "name", "drain"], |name, value| {
+        match name {
+            "weight" => made.weight = count("weight", value)?,
+            "name" => made.name = Some(text("name", value)?),
+            "drain" => made.drain = duration("drain", value)?,
 
             _ => unreachable!("the names were checked against the table"),
         }

@@ -63,6 +63,11 @@ impl Held {
         self.core.path()
     }
 
+    /// See [`crate::Held::name`].
+    pub fn name(&self) -> &str {
+        self.core.name()
+    }
+
     /// See [`crate::Held::node`].
     pub fn node(&self) -> &str {
         self.core.node()

@@ -282,6 +282,15 @@ impl Hold {
         Tenancy { path: self.path.clone(), node: node.path.clone(), token: node.token() as u64 }
     }
 
+    /// Keeps this as well until it ends.
+    pub(crate) fn keep(&self, more: Box<dyn Send>) {
+        let mut inner = lock(&self.inner);
+        if self.tenure() == Tenure::Held {
+            let before = inner.keeps.take();
+            inner.keeps = Some(Box::new((before, more)));
+        }
+    }
+
     /// Drops what was kept while it lasted; answers who wanted to hear of a loss.
     fn take_loss_callbacks(&self) -> Vec<(u64, LossCallback)> {
         let mut inner = lock(&self.inner);

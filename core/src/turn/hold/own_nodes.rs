@@ -55,6 +55,23 @@ impl Hold {
         lock(&self.inner).is_revoked
     }
 
+    /// Its owner is to let go, as if somebody else had asked: once.
+    pub(crate) fn ask_for_it(&self) {
+        if self.tenure() == Tenure::Held && !self.is_revoked() {
+            self.revoked();
+        }
+    }
+
+    /// It was asked for, and its owner has not let go in time: it is lost, and our nodes go.
+    pub(crate) fn take_away(self: &Arc<Self>) {
+        if self.lose(LostReason::Revoked) {
+            for node in &self.nodes {
+                let guard = self.guard.as_deref().cloned();
+                drop(self.server_session.delete_guarded_in_background(node.path.clone(), node.czxid, guard));
+            }
+        }
+    }
+
     fn revoked(&self) {
         let mut inner = lock(&self.inner);
         self.session.counters.revocations.one();

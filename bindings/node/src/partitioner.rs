@@ -1,0 +1,60 @@
+//! The partitioner: what it hands over, and what it answers by name.
+
+use napi_derive::napi;
+use zkrecipes::drive;
+
+use crate::generated::Partitioner;
+use crate::held::Held;
+
+#[napi(object)]
+pub struct Owner {
+    pub name: String,
+    pub value: Option<String>,
+}
+
+#[napi(object)]
+pub struct Weight {
+    pub name: String,
+    pub value: u32,
+}
+
+/// Names as they are, or how many.
+pub fn named(given: napi::Either<u32, Vec<String>>) -> zkrecipes::Partitions {
+    match given {
+        napi::Either::A(count) => (count as usize).into(),
+        napi::Either::B(names) => names.into(),
+    }
+}
+
+#[napi]
+impl Partitioner {
+    /// The call's value is a `Held`.
+    #[napi(catch_unwind)]
+    pub fn next(&self, timeout: f64) -> f64 {
+        let home = self.0.inbox.clone();
+        let next = |partitioner, limit| drive::next_partition(&partitioner, limit);
+        self.0.wait(timeout, next, move |granted| Held::new(granted, &home))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn owners(&self) -> f64 {
+        let convert = |owners: std::collections::BTreeMap<String, Option<String>>| -> Vec<Owner> {
+            owners.into_iter().map(|(name, value)| Owner { name, value }).collect()
+        };
+        self.0.ask(|partitioner| async move { partitioner.owners().await }, convert)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn members(&self) -> f64 {
+        let convert = |members: std::collections::BTreeMap<String, u32>| -> Vec<Weight> {
+            members.into_iter().map(|(name, value)| Weight { name, value }).collect()
+        };
+        self.0.ask(|partitioner| async move { partitioner.members().await }, convert)
+    }
+
+    /// The work on a partition has failed.
+    #[napi(catch_unwind)]
+    pub fn failed(&self, held: &Held, error: String) {
+        drive::partition_failed(&held.held, &error);
+    }
+}

@@ -1,0 +1,196 @@
+//! Taking part: a node among the members, a place in the election of who assigns, and following what is assigned.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::assignment::{Assignment, Weights};
+use super::turns::Turns;
+use super::{Ended, LEADER, MEMBERS, Partitioner, Sharing};
+use crate::error::{Error, ErrorKind, Result};
+use crate::feed::Feed;
+use crate::futures::unless;
+use crate::mutex::lock;
+use crate::path;
+use crate::recipes::declared;
+use crate::recipes::election::{Election, Leader, Leadership};
+use crate::session::Session;
+use crate::session::call::Call;
+use crate::session::random;
+use crate::session::registration::Registration;
+use crate::session::watching::Children;
+use crate::session::wire::WireError;
+
+/// One member, as the name of its node says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    pub(super) name: String,
+    pub(super) weight: u32,
+    /// Which partitions it knows: a hash of their names.
+    pub(super) list: String,
+}
+
+impl Member {
+    /// A name for its node like no other.
+    pub(super) fn node(&self) -> String {
+        format!("{}-{}-{}-{}", random::guid().simple(), self.weight, self.list, self.name)
+    }
+
+    fn parse(node: &str) -> Option<Member> {
+        let mut parts = node.splitn(4, '-').skip(1);
+        let weight = parts.next()?.parse().ok()?;
+        let (list, name) = (parts.next()?.to_owned(), parts.next()?.to_owned());
+        Some(Member { name, weight, list })
+    }
+}
+
+/// Those of one name are one.
+pub(super) fn weights<'a>(members: impl Iterator<Item = &'a Member>) -> Weights {
+    let mut weights = Weights::new();
+    for Member { name, weight, .. } in members {
+        let most = weights.entry(name.clone()).or_insert(*weight);
+        *most = (*most).max(*weight);
+    }
+    weights
+}
+
+/// Who is there, no older than this call.
+pub(super) async fn members(call: &mut Call, path: &str, verb: &'static str) -> Result<Vec<Member>> {
+    let answer = call.ask(verb, |server| {
+        let server = server.clone();
+        async move { server.as_of_now(path, || server.children(path)).await }
+    });
+    match answer.await {
+        Ok(names) => Ok(names.iter().filter_map(|name| Member::parse(name)).collect()),
+        Err(failure) if failure.is(&WireError::NoNode) => Ok(Vec::new()),
+        Err(failure) => Err(failure.about(verb, path)),
+    }
+}
+
+/// Dropped, it ends in the background as by leaving.
+pub(super) struct Membership {
+    leaves: watch::Sender<bool>,
+    /// Why it has ended.
+    ended: Ended,
+}
+
+impl Membership {
+    /// Becomes a member, unless the others share something else.
+    pub(super) async fn join(sharing: &Arc<Sharing>, session: &Arc<Session>) -> Result<Membership> {
+        let parent = sharing.below(MEMBERS);
+        let node = path::join(&parent, &sharing.member.node());
+        let identity = session.identity().as_bytes();
+        let registration = declared::declare(session, Partitioner::NEXT, &parent, node, identity).await?;
+        let others = members(&mut session.call(None), &parent, Partitioner::NEXT).await?;
+        if let Some(other) = others.iter().find(|other| other.list != sharing.member.list) {
+            let said = format!(
+                "{:?} shares another list of partitions here; all have to name the same ones: leave with all of them before \
+                 joining with others",
+                other.name
+            );
+            return Err(Error::new(ErrorKind::Mismatch, said));
+        }
+        let election = sharing.client.election(&sharing.below(LEADER), b"", Default::default())?;
+        let (leaves, leaving) = watch::channel(false);
+        let (ends, ended) = watch::channel(None);
+        let taking_part = take_part(sharing.clone(), session.clone(), registration, election, leaving);
+        let sharing = sharing.clone();
+        session.clock().spawn(Box::pin(async move {
+            let end = taking_part.await;
+            ends.send_replace(Some(end));
+            sharing.news.notify_waiters();
+        }));
+        Ok(Membership { leaves, ended })
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.borrow().is_some()
+    }
+
+    pub(super) fn ended(&self) -> Ended {
+        self.ended.clone()
+    }
+
+    /// Answers when all is let go of.
+    pub(super) async fn leave(mut self) -> Result<()> {
+        self.leaves.send_replace(true);
+        match self.ended.wait_for(Option::is_some).await.map(|ended| ended.clone()) {
+            Ok(Some(error)) if error.kind() != ErrorKind::Cancelled => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Until it leaves, which is Cancelled, or cannot go on.
+async fn take_part(
+    sharing: Arc<Sharing>,
+    session: Arc<Session>,
+    registration: Registration,
+    election: Election,
+    mut leaving: watch::Receiver<bool>,
+) -> Error {
+    let mut turns = Turns::new(&sharing);
+    let end = {
+        let mut observed = election.observe();
+        // Without a sender its handles are gone, which is leaving, too.
+        let left = async { drop(leaving.wait_for(|leaves| *leaves).await) };
+        let leading = election.run(|leadership| assign(sharing.clone(), leadership));
+        let (mut left, mut leading) = (pin!(left), pin!(leading));
+        loop {
+            tokio::select! {
+                biased;
+                () = session.until_closing() => return Error::closed("client"),
+                () = &mut left => break super::left(),
+                ended = &mut leading => break ended.err().unwrap_or_else(Error::cancelled),
+                assigned = next_assignment(&mut observed, &sharing) => match assigned {
+                    Ok(assignment) => {
+                        turns.follow(&assignment);
+                        *lock(&sharing.assignment) = Some(assignment);
+                    }
+                    Err(error) => break error,
+                },
+                error = turns.tend() => break error,
+            }
+        }
+    };
+    // Others are told first, so that they are there when we let go. Unconfirmed, it goes on in the background.
+    let _ = registration.undo(Partitioner::LEAVE).await;
+    turns.follow(&Assignment::default());
+    lock(&sharing.won).clear();
+    unless(turns.until_all_let_go(), session.until_closing()).await;
+    end
+}
+
+async fn next_assignment(observed: &mut Feed<Option<Leader>>, sharing: &Sharing) -> Result<Assignment> {
+    loop {
+        let leader = observed.next().await.unwrap_or_else(|| Err(Error::closed("client")))?;
+        let said = leader.filter(|leader| leader.acknowledged);
+        let parse = |leader: Leader| {
+            Assignment::parse(&leader.data, &sharing.member.list, sharing.partitions.len())
+        };
+        if let Some(assignment) = said.and_then(parse) {
+            return Ok(assignment);
+        }
+    }
+}
+
+/// Computes the assignment, now and whenever somebody comes or goes, for as long as this member leads.
+async fn assign(sharing: Arc<Sharing>, leadership: Leadership) -> Result<()> {
+    let session = sharing.client.session()?;
+    let mut list = session.watch_children(Partitioner::MEMBERS, &sharing.below(MEMBERS)).current();
+    let mut said = None;
+    loop {
+        let Children(found) = list.next().await?;
+        let names = found.map(|(names, _)| names).unwrap_or_default();
+        let members: Vec<Member> = names.iter().filter_map(|name| Member::parse(name)).collect();
+        let weights = weights(members.iter().filter(|member| member.list == sharing.member.list));
+        let last = said.clone().or_else(|| lock(&sharing.assignment).clone());
+        let next = last.unwrap_or_default().among(&weights, &sharing.partitions);
+        if said.as_ref() == Some(&next) {
+            continue;
+        }
+        leadership.acknowledge(&next.to_bytes(&sharing.member.list)).await?;
+        said = Some(next);
+    }
+}

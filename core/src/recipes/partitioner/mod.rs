@@ -1,0 +1,424 @@
+//! Partitions shared among the members who are there.
+//!
+//! ```text
+//! /partitions/imports
+//!     members/GUID-1-LIST-NAME           who is there, with its weight and which list of partitions it knows; ephemeral
+//!     leader                             the assignment, as what the leader of an election says: see `assignment`
+//!         _c_GUID-latch-0000000003       those who would compute it
+//!     partitions/P/_c_GUID-lock-…        who has partition P: a lock
+//! ```
+//!
+//! 1. A member makes a node of its own and stands in an election. Who leads follows the list of members, computes who is to have
+//!    what, and writes it down. All others read only that: who comes or goes costs each of them one read.
+//! 2. Each partition is a turn of its own. Whatever anybody believes of the assignment, two never have one partition: a member
+//!    queues for the lock of what is assigned to it, and gets it when the one before has let go or its session has ended.
+//! 3. Who has what is assigned to another is asked to let go, as by `revoke`. After the time for draining it is taken from it.
+//! 4. A new leader begins with the assignment that it has read, so that nothing moves because of it.
+//! 5. Members of one name are one member. A process that is started again under its name waits for what the last one had, and
+//!    nothing moves meanwhile.
+
+mod assignment;
+mod membership;
+mod turns;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::{self, Display};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::{Notify, watch};
+
+use self::assignment::{Assignment, hash};
+use self::membership::{Member, Membership};
+use super::contenders;
+use super::held::Held;
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::mutex::lock;
+use crate::options::PartitionerOptions;
+use crate::path;
+use crate::session::Session;
+use crate::session::backoff::Backoff;
+use crate::session::call::Call;
+use crate::session::random;
+use crate::turn::REVOKE;
+use crate::turn::hold::Hold;
+use crate::turn::name::Kind;
+
+/// One partition, held: its name is [`Held::name`].
+pub type Partition = Held;
+
+/// The names of partitions: `"0"` to `"N-1"` of a number, or any others. The same for all members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partitions(Vec<String>);
+
+impl From<usize> for Partitions {
+    fn from(count: usize) -> Partitions {
+        // What is too many is refused where they are used.
+        Partitions((0..count.min(MOST + 1)).map(|partition| partition.to_string()).collect())
+    }
+}
+
+impl From<Vec<String>> for Partitions {
+    fn from(names: Vec<String>) -> Partitions {
+        Partitions(names)
+    }
+}
+
+impl From<&[&str]> for Partitions {
+    fn from(names: &[&str]) -> Partitions {
+        Partitions(names.iter().map(|name| (*name).to_owned()).collect())
+    }
+}
+
+impl<const N: usize> From<[&str; N]> for Partitions {
+    fn from(names: [&str; N]) -> Partitions {
+        Partitions::from(&names[..])
+    }
+}
+
+/// How many partitions there may be: the assignment of as many, with long names of members, fits into one node.
+const MOST: usize = 10_000;
+
+impl Client {
+    /// A handle on the partitions at `path`, for one member of those who share them. Does no I/O.
+    pub fn partitioner(
+        &self,
+        path: &str,
+        partitions: impl Into<Partitions>,
+        options: PartitionerOptions,
+    ) -> Result<Partitioner> {
+        let session = self.session_for_handle()?;
+        path::recipe(path)?;
+        options.check_ranges().map_err(|error| error.with_path(path))?;
+        let Partitions(partitions) = partitions.into();
+        let invalid = |argument, problem: String| Err(Error::invalid(argument, problem).with_path(path));
+        if partitions.is_empty() || partitions.len() > MOST {
+            return invalid("partitions", format!("there have to be between 1 and {MOST}"));
+        }
+        if let Some((name, problem)) =
+            partitions.iter().find_map(|name| Some((name, path::problem_of_name(name)?)))
+        {
+            return invalid("partitions", format!("{name:?} is no name of one: it {problem}"));
+        }
+        let mut sorted: Vec<&str> = partitions.iter().map(String::as_str).collect();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return invalid("partitions", format!("{:?} is named twice", twice[0]));
+        }
+        let list = format!("{:016x}", hash(&sorted));
+        // In one order, whatever the order in which they were named.
+        let partitions = sorted.into_iter().map(str::to_owned).collect();
+        let name = match options.name {
+            Some(name) => match path::problem_of_name(&name) {
+                Some(problem) => return invalid("name", format!("{name:?} is not one: it {problem}")),
+                None => name,
+            },
+            None => random::guid().simple().to_string(),
+        };
+        let member = Member { name, weight: options.weight, list };
+        path::validate(&path::join(&path::join(path, MEMBERS), &member.node()))?;
+        let retry = session.options().retry.clone();
+        let sharing = Sharing {
+            client: self.clone(),
+            path: path.to_owned(),
+            partitions,
+            member,
+            drain: options.drain,
+            assignment: Mutex::default(),
+            won: Mutex::default(),
+            news: Notify::new(),
+            pause: (retry.base, retry.max),
+        };
+        Ok(Partitioner { sharing: Arc::new(sharing), membership: Arc::default() })
+    }
+}
+
+/// Partitions shared among the members who are there: `client.partitioner(path, partitions, options)`. Clones are the same member.
+///
+/// ```
+/// # zkrecipes::doctest(async {
+/// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+/// let imports = client.partitioner("/partitions/imports", 2, Default::default())?;
+/// let first = imports.next(None).await?;
+/// let second = imports.next(None).await?;
+/// let mut names = [first.name(), second.name()];
+/// names.sort();
+/// assert_eq!(names, ["0", "1"]);
+/// assert!(first.is_held());
+/// imports.leave().await?;
+/// # Ok(()) });
+/// ```
+#[derive(Clone)]
+pub struct Partitioner {
+    sharing: Arc<Sharing>,
+    /// While it takes part. The last handle to go leaves, unless a partition is around.
+    membership: Arc<tokio::sync::Mutex<Place>>,
+}
+
+#[derive(Default)]
+enum Place {
+    /// Not yet, or no more because it could not go on.
+    #[default]
+    Apart,
+    Member(Membership),
+    Left,
+}
+
+/// Tells why a membership has ended.
+type Ended = watch::Receiver<Option<Error>>;
+
+/// What a member and its tasks know.
+struct Sharing {
+    client: Client,
+    path: String,
+    /// Sorted by name.
+    partitions: Vec<String>,
+    member: Member,
+    drain: Duration,
+    /// The one read last.
+    assignment: Mutex<Option<Assignment>>,
+    /// Partitions that nobody has asked for yet.
+    won: Mutex<VecDeque<Held>>,
+    /// There may be something to tell who waits.
+    news: Notify,
+    pause: (Duration, Duration),
+}
+
+const MEMBERS: &str = "members";
+const LEADER: &str = "leader";
+const PARTITIONS: &str = "partitions";
+const NOTHING_WON: &str = "no partition was won";
+
+impl Sharing {
+    fn below(&self, part: &str) -> String {
+        path::join(&self.path, part)
+    }
+
+    fn path_of(&self, partition: usize) -> String {
+        path::join(&self.below(PARTITIONS), &self.partitions[partition])
+    }
+
+    fn pause(&self) -> Backoff {
+        Backoff::new(self.pause.0, self.pause.1)
+    }
+
+    /// Takes out what waits for an owner and is of this hold.
+    fn withdraw(&self, hold: &Arc<Hold>) -> Option<Held> {
+        let mut won = lock(&self.won);
+        let at = won.iter().position(|held| Arc::ptr_eq(held.hold(), hold))?;
+        won.remove(at)
+    }
+
+    fn next_won(&self) -> Option<Held> {
+        lock(&self.won).pop_front()
+    }
+}
+
+impl Partitioner {
+    const NEXT: &'static str = "next";
+    const LEAVE: &'static str = "leave";
+    const MEMBERS: &'static str = "members";
+
+    /// Where the partitions are shared.
+    pub fn path(&self) -> &str {
+        &self.sharing.path
+    }
+
+    /// The name of this member.
+    pub fn name(&self) -> &str {
+        &self.sharing.member.name
+    }
+
+    /// The next partition that this member has won, which is its caller's until it lets go of it or loses it. The first call joins
+    /// the others. Timeout after `limit`: the member stays one.
+    ///
+    /// A partition that is to move is asked for: [`Held::on_revoke`]. Who does not let go within the time for draining loses
+    /// it. What was let go of unasked comes again, after a pause.
+    ///
+    /// Mismatch if the others share another list of partitions; Cancelled if the member leaves meanwhile or has left.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses no partition: what was won is for the next call.
+    pub async fn next(&self, limit: Option<Duration>) -> Result<Partition> {
+        let session = self.sharing.client.session()?;
+        let mut call = session.wait(limit).timeout_says(NOTHING_WON);
+        let next = async {
+            let ended = self.joined(&session, &mut call).await?;
+            self.next_won(&ended, &mut call).await
+        };
+        next.await.map_err(|error: Error| error.with_path(self.path()))
+    }
+
+    /// Becomes a member unless it is one; answers who tells why it is one no more.
+    async fn joined(&self, session: &Arc<Session>, call: &mut Call) -> Result<Ended> {
+        let mut place = call.wait_for(self.membership.lock()).await?;
+        let membership = match &mut *place {
+            Place::Left => return Err(left()),
+            Place::Member(membership) if !membership.has_ended() => membership,
+            place => {
+                let joining = Membership::join(&self.sharing, session);
+                *place = Place::Member(call.wait_for(joining).await??);
+                let Place::Member(membership) = place else { return Err(left()) };
+                membership
+            }
+        };
+        Ok(membership.ended())
+    }
+
+    async fn next_won(&self, ended: &Ended, call: &mut Call) -> Result<Partition> {
+        loop {
+            let mut news = std::pin::pin!(self.sharing.news.notified());
+            news.as_mut().enable();
+            if let Some(error) = ended.borrow().clone() {
+                return Err(error);
+            }
+            match self.sharing.next_won() {
+                Some(held) if held.stands() => {
+                    // Who has a partition stays a member, also without the handle.
+                    held.hold().keep(Box::new(self.clone()));
+                    return Ok(held);
+                }
+                Some(_) => {}
+                None => call.wait_for(news).await?,
+            }
+        }
+    }
+
+    /// Lets `work` work on each partition for as long as this member has it, all at the same time, until it leaves or a failure that
+    /// trying again cannot help.
+    ///
+    /// The future that `work` made for a partition is dropped when that is lost. When it is asked to move, [`Held::on_revoke`] tells,
+    /// and it has the time for draining. What ends lets go of its partition; as long as that is this member's, it is begun again,
+    /// after a pause. An error of it is logged.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// let imports = client.partitioner("/partitions/imports", ["a", "b"], Default::default())?;
+    /// let (done, leaving) = (std::sync::atomic::AtomicUsize::new(0), imports.clone());
+    /// imports
+    ///     .run(|partition| {
+    ///         println!("working on {} with token {}", partition.name(), partition.fencing_token());
+    ///         let is_last = done.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 1;
+    ///         let leaving = leaving.clone();
+    ///         async move { if is_last { leaving.leave().await } else { Ok(()) } }
+    ///     })
+    ///     .await?;
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops those of `work` and lets go of their partitions in the background.
+    pub async fn run<F, W, E>(&self, mut work: F) -> Result<()>
+    where
+        F: FnMut(Partition) -> W,
+        W: Future<Output = Result<(), E>>,
+        E: Display,
+    {
+        let session = self.sharing.client.session()?;
+        let mut pause = self.sharing.pause();
+        let mut call = session.wait(None);
+        let ended = loop {
+            match self.joined(&session, &mut call).await {
+                Err(error) if error.kind() == ErrorKind::ConnectionLost => pause.pass(session.clock()).await,
+                Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(()),
+                joined => break joined.map_err(|error| error.with_path(self.path()))?,
+            }
+        };
+        let mut bodies = FuturesUnordered::new();
+        let end = loop {
+            let won = tokio::select! {
+                biased;
+                Some(()) = bodies.next() => continue,
+                won = self.next_won(&ended, &mut call) => won,
+            };
+            match won {
+                Ok(partition) => {
+                    let working = work(partition.clone());
+                    bodies.push(async move {
+                        tokio::select! {
+                            biased;
+                            _ = partition.hold().ended() => {}
+                            outcome = working => {
+                                if let Err(error) = outcome {
+                                    tell_failed(&partition, &error);
+                                }
+                                // Lost, there is nothing to do; unconfirmed, it goes on in the background.
+                                let _ = partition.release().await;
+                            }
+                        }
+                    });
+                }
+                Err(error) if error.kind() == ErrorKind::Cancelled => break Ok(()),
+                Err(error) => break Err(error.with_path(self.path())),
+            }
+        };
+        // All is let go of or lost by now, so that each of them has ended.
+        while bodies.next().await.is_some() {}
+        end
+    }
+
+    /// Takes part no more: what it has is asked for, and taken from it after the time for draining. Answers when all is let go
+    /// of. For another time take another handle. NotHeld if it is no member.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves it to the background.
+    pub async fn leave(&self) -> Result<()> {
+        self.sharing.client.session()?;
+        match std::mem::replace(&mut *self.membership.lock().await, Place::Left) {
+            Place::Member(membership) => membership.leave().await,
+            Place::Apart | Place::Left => {
+                Err(Error::not_held("this is no member; next() makes it one").with_path(self.path()))
+            }
+        }
+    }
+
+    /// Who has which partition now: by partition the identity of its owner, `None` for one that nobody has.
+    pub async fn owners(&self) -> Result<BTreeMap<String, Option<String>>> {
+        let session = self.sharing.client.session()?;
+        let partitions = 0..self.sharing.partitions.len();
+        let asked = partitions.map(|partition| {
+            let mut call = session.call(None);
+            async move {
+                let path = self.sharing.path_of(partition);
+                let owner = match contenders::first(&mut call, &path, Kind::Lock).await {
+                    Ok(owner) => owner,
+                    Err(error) if error.kind() == ErrorKind::NoNode => None,
+                    Err(error) => return Err(error),
+                };
+                let identity = owner.map(|owner| owner.identity);
+                let identity = identity.map(|said| if said.as_bytes() == REVOKE { String::new() } else { said });
+                Ok((self.sharing.partitions[partition].clone(), identity))
+            }
+        });
+        join_all(asked).await.into_iter().collect()
+    }
+
+    /// Who shares the partitions now, by name, with their weights.
+    pub async fn members(&self) -> Result<BTreeMap<String, u32>> {
+        let session = self.sharing.client.session()?;
+        let path = self.sharing.below(MEMBERS);
+        let members = membership::members(&mut session.call(None), &path, Partitioner::MEMBERS).await?;
+        Ok(membership::weights(members.iter()))
+    }
+}
+
+fn left() -> Error {
+    Error::new(ErrorKind::Cancelled, "this member has left; make another partitioner to take part again")
+}
+
+/// What it is done with begins again, as long as it is ours.
+pub(crate) fn tell_failed(partition: &Partition, error: &dyn Display) {
+    let path = partition.path();
+    tracing::warn!(target: "zkrecipes", event = "partition_failed", path, %error, "the work on a partition failed; it is begun again");
+}
+
+impl fmt::Debug for Partitioner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Partitioner").field("path", &self.path()).field("name", &self.name()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,255 @@
+//! Partitions: who has which, how they move, and what that costs.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::support::ground::{Ground, grounds};
+use crate::support::{eventually, soon};
+use tokio::task::JoinHandle;
+use zkrecipes::{Client, ErrorKind, LostReason, Partition, Partitioner, PartitionerOptions};
+
+const PATH: &str = "/partitions/imports";
+const TEN: Duration = Duration::from_secs(10);
+
+fn options(name: &str) -> PartitionerOptions {
+    PartitionerOptions::default().name(name)
+}
+
+fn of(client: &Client, partitions: usize, name: &str) -> Partitioner {
+    client.partitioner(PATH, partitions, options(name)).expect("valid")
+}
+
+/// Works as a good member does: lets go of what is to move.
+struct Worker {
+    client: Client,
+    member: Partitioner,
+    working: JoinHandle<()>,
+}
+
+type Owned = Arc<Mutex<BTreeMap<String, Vec<String>>>>;
+
+impl Worker {
+    async fn begin(ground: &Ground, partitions: usize, name: &str, owned: &Owned) -> Worker {
+        let client = ground.client(TEN).await;
+        let member = of(&client, partitions, name);
+        let (running, owned, name) = (member.clone(), owned.clone(), name.to_owned());
+        let working = tokio::spawn(async move {
+            let work = |partition: Partition| {
+                let (owned, name) = (owned.clone(), name.clone());
+                async move {
+                    owned.lock().unwrap().entry(partition.name().to_owned()).or_default().push(name.clone());
+                    let moves = Arc::new(tokio::sync::Notify::new());
+                    let told = moves.clone();
+                    let _asked = partition.on_revoke(move || told.notify_one());
+                    moves.notified().await;
+                    Ok::<(), zkrecipes::Error>(())
+                }
+            };
+            // Ended by its client or by leaving.
+            let _ = running.run(work).await;
+        });
+        Worker { client, member, working }
+    }
+}
+
+async fn shares(member: &Partitioner, wanted: &[usize]) {
+    let mut last = BTreeMap::new();
+    for _ in 0..600 {
+        last = member.owners().await.expect("owners");
+        let mut counts: BTreeMap<Option<String>, usize> = BTreeMap::new();
+        last.values().for_each(|owner| *counts.entry(owner.clone()).or_default() += 1);
+        let mut found: Vec<usize> = counts.iter().filter(|(who, _)| who.is_some()).map(|(_, n)| *n).collect();
+        found.sort_unstable();
+        if !counts.contains_key(&None) && found == wanted {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("not shared as {wanted:?}: {last:?}");
+}
+
+fn moves(owned: &Owned) -> usize {
+    owned.lock().unwrap().values().map(Vec::len).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn partitions_are_shared_and_move_only_as_far_as_they_must() {
+    for ground in grounds() {
+        let owned = Owned::default();
+        // Identities tell them apart.
+        let mut workers = vec![Worker::begin(&ground, 12, "a", &owned).await];
+        let first = workers[0].member.clone();
+        shares(&first, &[12]).await;
+        assert_eq!(moves(&owned), 12);
+        assert_eq!(first.members().await.expect("members"), BTreeMap::from([("a".to_owned(), 1)]));
+        for (name, before, least) in [("b", 12, 6), ("c", 18, 4)] {
+            workers.push(Worker::begin(&ground, 12, name, &owned).await);
+            eventually("all have moved", || moves(&owned) == before + least).await;
+        }
+        assert_eq!(first.members().await.expect("members").len(), 3);
+        // Who leaves gives all away.
+        let second = workers.remove(1);
+        soon("it leaves", second.member.leave()).await.expect("left");
+        soon("its run ends", second.working).await.expect("no panic");
+        eventually("what it had moves", || moves(&owned) == 22 + 4).await;
+        let again = second.member.leave().await.expect_err("it has left");
+        assert_eq!(again.kind(), ErrorKind::NotHeld);
+        // Who goes without a word, too.
+        let third = workers.remove(1);
+        drop(third.client.close(None).await);
+        eventually("what it had moves", || moves(&owned) == 26 + 6).await;
+        let all = owned.lock().unwrap().clone();
+        assert!(all.values().all(|owners| owners.last().is_some_and(|last| last == "a")), "{all:?}");
+        drop(workers);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_is_nobody_elses_before_it_was_let_go_of() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let one = a.partitioner(PATH, ["x"], options("one")).expect("valid");
+        let held = soon("won", one.next(None)).await.expect("won");
+        assert_eq!(held.name(), "x");
+        soon("left", async {
+            let leaving = tokio::spawn({
+                let one = one.clone();
+                async move { one.leave().await }
+            });
+            let (asks, asked) = tokio::sync::oneshot::channel();
+            let _revoked = held.on_revoke(move || asks.send(()).expect("somebody waits"));
+            asked.await.expect("it is asked for");
+            let two = b.partitioner(PATH, ["x"], options("two")).expect("valid");
+            let early = two.next(Some(Duration::from_millis(300))).await.expect_err("it is the other's");
+            assert_eq!(early.kind(), ErrorKind::Timeout);
+            assert!(held.is_held());
+            let token = held.fencing_token();
+            held.release().await.expect("released");
+            leaving.await.expect("no panic").expect("left");
+            let next = two.next(Some(TEN)).await.expect("won");
+            assert!(next.fencing_token() > token);
+            drop(next);
+            two.leave().await.expect("left");
+        })
+        .await;
+        drop((one, a.close(None).await, b.close(None).await));
+        ground.assert_nothing_left("/partitions").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_let_go_of_in_time_is_taken_away() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let drained = options("slow").drain(Duration::from_millis(300));
+        let slow = client.partitioner(PATH, 1, drained).expect("valid");
+        let held = soon("won", slow.next(None)).await.expect("won");
+        let (loses, lost) = tokio::sync::oneshot::channel();
+        let _lost = held.on_lost(move |error| drop(loses.send(error)));
+        soon("it leaves", slow.leave()).await.expect("left");
+        let error = soon("it is told", lost).await.expect("told");
+        assert_eq!(error.reason(), Some(LostReason::Revoked));
+        assert!(!held.is_held());
+        drop(held);
+        drop(client.close(None).await);
+        ground.assert_nothing_left("/partitions").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_let_go_of_unasked_comes_again() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let member = of(&client, 1, "a");
+        let first = soon("won", member.next(None)).await.expect("won");
+        let token = first.fencing_token();
+        first.release().await.expect("released");
+        let again = soon("won again", member.next(None)).await.expect("won");
+        assert!(again.fencing_token() > token);
+        // Without a handle it stays a member as long as somebody has a partition.
+        drop(member);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(again.is_held());
+        drop(again);
+        let other = of(&client, 1, "b");
+        soon("the other wins", other.next(None)).await.expect("won").release().await.expect("released");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_list_of_partitions_is_a_mismatch() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let one = a.partitioner(PATH, ["x", "y"], options("one")).expect("valid");
+        let held = soon("won", one.next(None)).await.expect("won");
+        let other = b.partitioner(PATH, ["x"], options("two")).expect("valid");
+        let error = soon("refused", other.next(None)).await.expect_err("they share something else");
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        let same = b.partitioner(PATH, ["y", "x"], options("two")).expect("valid");
+        soon("won", same.next(None)).await.map(drop).expect("the order does not matter");
+        drop(held);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_arguments_are_invalid() {
+    let client = grounds().remove(0).client(TEN).await;
+    let invalid = |made: zkrecipes::Result<Partitioner>| {
+        assert_eq!(made.expect_err("invalid").kind(), ErrorKind::Invalid);
+    };
+    invalid(client.partitioner("/", 1, options("a")));
+    invalid(client.partitioner(PATH, 0, options("a")));
+    invalid(client.partitioner(PATH, 10_001, options("a")));
+    invalid(client.partitioner(PATH, ["x", "x"], options("a")));
+    invalid(client.partitioner(PATH, ["x/y"], options("a")));
+    invalid(client.partitioner(PATH, 1, options("a/b")));
+    invalid(client.partitioner(PATH, 1, options("")));
+    invalid(client.partitioner(PATH, 1, options("a").weight(0)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn weights_decide_and_a_name_that_comes_back_moves_nothing() {
+    for ground in grounds() {
+        let owned = Owned::default();
+        let heavy = ground.client(TEN).await;
+        let three = options("heavy").weight(3);
+        let three = heavy.partitioner(PATH, 8, three).expect("valid");
+        let light = Worker::begin(&ground, 8, "light", &owned).await;
+        eventually("it has all", || moves(&owned) == 8).await;
+        let mut held = Vec::new();
+        for _ in 0..6 {
+            held.push(soon("won", three.next(None)).await.expect("won"));
+        }
+        let none = three.next(Some(Duration::from_millis(200))).await.expect_err("no more than its share");
+        assert_eq!(none.kind(), ErrorKind::Timeout);
+        // Started again under its name, while its session lasts.
+        let again = Worker::begin(&ground, 8, "light", &owned).await;
+        let before = moves(&owned);
+        light.working.abort();
+        drop(light.client.close(None).await);
+        eventually("the same two are the next one's", || moves(&owned) == before + 2).await;
+        assert!(held.iter().all(Partition::is_held));
+        drop(again);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_comes_or_goes_costs_the_others_no_list() {
+    for ground in grounds().into_iter().take(1) {
+        let owned = Owned::default();
+        let leader = Worker::begin(&ground, 4, "a", &owned).await;
+        eventually("it has all", || moves(&owned) == 4).await;
+        let second = Worker::begin(&ground, 4, "b", &owned).await;
+        eventually("half", || moves(&owned) == 6).await;
+        let third = Worker::begin(&ground, 4, "c", &owned).await;
+        eventually("moved", || moves(&owned) == 7).await;
+        ground.clear_log();
+        let fourth = Worker::begin(&ground, 4, "d", &owned).await;
+        eventually("moved", || moves(&owned) == 8).await;
+        assert!(ground.lists_of(&leader.client).len() <= 2, "{:?}", ground.lists_of(&leader.client));
+        let lists: usize = [&second, &third].iter().map(|one| ground.lists_of(&one.client).len()).sum();
+        assert_eq!(lists, 0);
+        drop((leader, second, third, fourth));
+    }
+}

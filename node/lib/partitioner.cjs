@@ -1,0 +1,100 @@
+'use strict'
+
+const check = require('./check.cjs')
+const { made } = require('./dispose.cjs')
+const { described, timed } = require('./errors.cjs')
+const { Held, leave } = require('./held.cjs')
+const { Remote, ask, attend, call, callsOf, cancel, nativeOf, properties } = require('./remote.cjs')
+const { listen, stopListening, waitOptions } = require('./abort_signals.cjs')
+
+/** One member of those who share partitions. */
+class Partitioner extends Remote {
+  // --- generated from api: verbs of Partitioner
+  static { properties(this, 'path', 'name') }
+
+  async leave(options) {
+    await ask(this, 'leave', options)
+  }
+  // --- end of generated
+
+  /** Waits for the next partition that this member wins. */
+  async next(options) {
+    const { timeout, signal } = waitOptions('next', options)
+    return this.#next(signal, timeout)
+  }
+
+  async owners(options) {
+    return byName(await ask(this, 'owners', options), null)
+  }
+
+  async members(options) {
+    return byName(await ask(this, 'members', options))
+  }
+
+  /** Ends the waits in progress, never later ones. */
+  cancel() {
+    cancel(this)
+  }
+
+  /** Gives one partition after the other, until it leaves. */
+  async *[Symbol.asyncIterator]() {
+    for (;;) {
+      const partition = await this.#unlessLeft()
+      if (!partition) return
+      yield partition
+    }
+  }
+
+  /** Works on all that it wins, until it leaves or is told to. */
+  async run(work, options) {
+    check.callable('work', work)
+    const signal = check.signalOf('run', options)
+    if (signal?.aborted) throw signal.reason
+    const working = new Set()
+    // Its work is asked to come to an end, and has the time for draining.
+    const stop = () => this.leave().catch(() => {})
+    if (signal) listen(signal, stop)
+    try {
+      for (let partition; (partition = await this.#unlessLeft()); ) {
+        const one = this.#serve(work, partition).finally(() => working.delete(one))
+        working.add(one)
+      }
+    } finally {
+      if (working.size > 0) await stop()
+      await Promise.all(working)
+      if (signal) stopListening(signal, stop)
+    }
+    if (signal?.aborted) throw signal.reason
+  }
+
+  async #next(signal, timeout) {
+    const native = await attend(this, signal, 'next', [timeout], (native) => native.releaseInBackground())
+    return new Held(made, callsOf(this), native, 'partitioner.next()')
+  }
+
+  async #unlessLeft() {
+    try {
+      return await this.#next(undefined, Infinity)
+    } catch (error) {
+      if (error.code !== 'CANCELLED' && error.code !== 'CLOSED') throw error
+    }
+  }
+
+  async #serve(work, partition) {
+    try {
+      await timed(callsOf(this).callbackTimes, work, partition)
+    } catch (error) {
+      // What fails because the partition is gone does not fail.
+      if (partition.isHeld) call(this, 'failed', nativeOf(partition), described(error))
+    }
+    // Unconfirmed, it goes on in the background; lost or released, there is nothing to do.
+    await leave(partition, true).catch(() => {})
+  }
+}
+
+/** Object.fromEntries has no trouble with a name such as `__proto__`. */
+function byName(list, missing) {
+  return Object.fromEntries(list.map(({ name, value }) => [name, value ?? missing]))
+}
+
+module.exports = { Partitioner }
