@@ -84,6 +84,9 @@
 /** The defaults of zkr_lock_options. */
 #define ZKR_LOCK_OPTIONS_INIT { sizeof(zkr_lock_options), false, {0}, 0 }
 
+/** The defaults of zkr_partitioner_options. */
+#define ZKR_PARTITIONER_OPTIONS_INIT { sizeof(zkr_partitioner_options), 1, 0, NULL, 30000 }
+
 /** The defaults of zkr_queue_options. */
 #define ZKR_QUEUE_OPTIONS_INIT { sizeof(zkr_queue_options), -1, -1, 1, ZKR_QUEUE_LAYOUT_SIMPLE, false, {0} }
 
@@ -450,6 +453,12 @@ typedef struct zkr_names zkr_names;
 
 /** What became of the parts of a transaction, in the order in which they were added. */
 typedef struct zkr_part_results zkr_part_results;
+
+/**
+ * Partitions shared among the members who are there. A handle is one member once it has asked for its first partition.
+ * Each partition is a turn of its own: two members never have one at the same time, and its tokens rise.
+ */
+typedef struct zkr_partitioner zkr_partitioner;
 
 /** The data of items, in order. */
 typedef struct zkr_payloads zkr_payloads;
@@ -1019,6 +1028,20 @@ typedef void (*zkr_group_callback)(zkr_status status,
                                    const zkr_group_event *event,
                                    const zkr_error *error,
                                    void *user_data);
+
+/** How a member of a partitioner behaves. Start from ZKR_PARTITIONER_OPTIONS_INIT, which has the defaults. */
+typedef struct zkr_partitioner_options {
+  /** sizeof(zkr_partitioner_options), as ZKR_PARTITIONER_OPTIONS_INIT sets it. */
+  size_t size;
+  /** How much of the partitions this member is to have, beside the weights of the others. Unless told: 1. */
+  uint32_t weight;
+  /** Zero. */
+  uint32_t reserved;
+  /** What the member is called. A process that is started again under the same name gets what it had, and nothing moves. */
+  const char *name;
+  /** How long a partition that is to move may still be worked on. Then it is taken away: it is lost. Unless told: 30,000. */
+  int64_t drain_ms;
+} zkr_partitioner_options;
 
 /**
  * The end of zkr_transaction_commit_results_async. On ZKR_OK the list belongs to the callback, otherwise it is NULL;
@@ -1671,6 +1694,12 @@ void zkr_held_free(zkr_held *held);
  * Valid until it is freed.
  */
 const char *zkr_held_path(const zkr_held *held);
+
+/**
+ * The last part of the path of what is held: of a partition, its name. NULL for a handle that cannot be used. Valid
+ * until it is freed.
+ */
+const char *zkr_held_name(const zkr_held *held);
 
 /**
  * The path of our own node, the first one if there are several; NULL for a handle that cannot be used. Valid until it
@@ -2339,6 +2368,12 @@ void zkr_leadership_free(zkr_leadership *leadership);
 
 /** The path of the election; NULL for a handle that cannot be used. Valid until it is freed. */
 const char *zkr_leadership_path(const zkr_leadership *leadership);
+
+/**
+ * The last part of the path of what is held: of a partition, its name. NULL for a handle that cannot be used. Valid
+ * until it is freed.
+ */
+const char *zkr_leadership_name(const zkr_leadership *leadership);
 
 /** The path of our candidate; NULL for a handle that cannot be used. Valid until it is freed. */
 const char *zkr_leadership_node(const zkr_leadership *leadership);
@@ -4234,6 +4269,12 @@ void zkr_item_free(zkr_item *item);
 /** The path of the queue; NULL for a handle that cannot be used. Valid until the item is freed. */
 const char *zkr_item_path(const zkr_item *item);
 
+/**
+ * The last part of the path of what is held: of a partition, its name. NULL for a handle that cannot be used. Valid
+ * until it is freed.
+ */
+const char *zkr_item_name(const zkr_item *item);
+
 /** The path of our claim; NULL for a handle that cannot be used. Valid until the item is freed. */
 const char *zkr_item_node(const zkr_item *item);
 
@@ -4693,6 +4734,108 @@ zkr_status zkr_latch_wait_cancellable_async(zkr_latch *latch,
                                             zkr_cancel_token *token,
                                             zkr_done_callback callback,
                                             void *user_data);
+
+/* Partitioners ---------------------------------------------------------------------------------------- */
+
+/**
+ * Makes a handle of a member of those who share partitions. Their names are partitions, count of them; NULL names them
+ * "0", "1" and so on. All members have to name the same. Validates, but sends nothing. options may be NULL for the
+ * defaults. On success *partitioner belongs to the caller: free it with zkr_partitioner_free.
+ */
+zkr_status zkr_partitioner_new(zkr_client *client,
+                               const char *path,
+                               const char *const *partitions,
+                               size_t count,
+                               const zkr_partitioner_options *options,
+                               zkr_partitioner **partitioner,
+                               zkr_error **error);
+
+/**
+ * Frees a partitioner. It leaves in the background as soon as none of its partitions is around any more. Calls in
+ * progress on it go on. NULL and freed ones are ignored.
+ */
+void zkr_partitioner_free(zkr_partitioner *partitioner);
+
+/** Where the partitions are shared; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_partitioner_path(const zkr_partitioner *partitioner);
+
+/** The name of this member. On success *name belongs to the caller: free it with zkr_buffer_free. */
+zkr_status zkr_partitioner_name(const zkr_partitioner *partitioner, zkr_buffer **name, zkr_error **error);
+
+/**
+ * Waits up to timeout_ms for the next partition that this member wins: 0 is one look, any negative is for ever. The
+ * first call joins the others. The partition is the caller's until it lets go of it or loses it; zkr_held_name says
+ * which it is.
+ *
+ * zkr_held_on_revoke tells that it is to move: finish, then release. After the time for draining it is lost. What was
+ * released unasked comes again, after a pause.
+ *
+ * ZKR_TIMEOUT if none is won; it stays a member. ZKR_MISMATCH if the others share other partitions, ZKR_CANCELLED if
+ * this handle leaves meanwhile. partition may not be NULL; *partition belongs to the caller: free it with
+ * zkr_held_free.
+ */
+zkr_status zkr_partitioner_next(zkr_partitioner *partitioner,
+                                int64_t timeout_ms,
+                                zkr_held **partition,
+                                zkr_error **error);
+
+/** zkr_partitioner_next that another thread can withdraw; token may be NULL. */
+zkr_status zkr_partitioner_next_cancellable(zkr_partitioner *partitioner,
+                                            int64_t timeout_ms,
+                                            zkr_cancel_token *token,
+                                            zkr_held **partition,
+                                            zkr_error **error);
+
+/** zkr_partitioner_next in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_partitioner_next_async(zkr_partitioner *partitioner,
+                                      int64_t timeout_ms,
+                                      zkr_held_callback callback,
+                                      void *user_data);
+
+/** zkr_partitioner_next_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_partitioner_next_cancellable_async(zkr_partitioner *partitioner,
+                                                  int64_t timeout_ms,
+                                                  zkr_cancel_token *token,
+                                                  zkr_held_callback callback,
+                                                  void *user_data);
+
+/**
+ * Takes part no more: what it has is asked for, and taken from it after the time for draining. Returns when all is let
+ * go of. ZKR_NOT_HELD if it is no member.
+ */
+zkr_status zkr_partitioner_leave(zkr_partitioner *partitioner,
+                                 zkr_error **error);
+
+/** zkr_partitioner_leave in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_partitioner_leave_async(zkr_partitioner *partitioner,
+                                       zkr_done_callback callback,
+                                       void *user_data);
+
+/**
+ * Who has which partition now: an entry for each, with the identity of its owner, or with data that is NULL where
+ * nobody has it. On success *owners belongs to the caller: free it with zkr_entries_free.
+ */
+zkr_status zkr_partitioner_owners(zkr_partitioner *partitioner,
+                                  zkr_entries **owners,
+                                  zkr_error **error);
+
+/** zkr_partitioner_owners in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_partitioner_owners_async(zkr_partitioner *partitioner,
+                                        zkr_entries_callback callback,
+                                        void *user_data);
+
+/**
+ * Who shares the partitions now: an entry for each by name, with its weight as a decimal number for data. On success
+ * *members belongs to the caller: free it with zkr_entries_free.
+ */
+zkr_status zkr_partitioner_members(zkr_partitioner *partitioner,
+                                   zkr_entries **members,
+                                   zkr_error **error);
+
+/** zkr_partitioner_members in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_partitioner_members_async(zkr_partitioner *partitioner,
+                                         zkr_entries_callback callback,
+                                         void *user_data);
 
 /* Sequencers ------------------------------------------------------------------------------------------ */
 

@@ -34,7 +34,7 @@ ARGUMENTS = {
     "text": Argument("string", "check.text('{n}', {n})", "String", lend="&{n}", hand="&{n}"),
     "bytes": Argument("Data", "check.bytes('{n}', {n})", "&[u8]", keep="{n}.to_vec()", lend="&{n}"),
     "partitions": Argument(
-        "number | string[]", "check.partitions('{n}', {n})", "Either<u32, Vec<String>>", hand="named({n})"
+        "number | string[]", "check.partitions('{n}', {n})", "Either<u32, Vec<String>>", hand="partition_names({n})"
     ),
     "i64": Argument("bigint | number", "check.long('{n}', {n})", "BigInt", lend="long(&{n})", hand="long(&{n})"),
     "count": Argument("number", "check.count('{n}', {n})", "u32", lend="{n} as usize", hand="{n} as usize"),

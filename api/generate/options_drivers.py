@@ -39,7 +39,7 @@ pub fn {of}_options(words: &[&str]) -> Result<{core}, Error> {{
     Ok(options)
 }}
 """
-RUST_USES = "use super::reading::{Answer, Handles, Key, Said, bytes, millis, number, optional, text};\n"
+RUST_USES = "use super::reading::{Answer, Handles, Key, Said, bytes, millis, number, optional, partitions, text};\n"
 
 
 def rust_value(one: Option) -> str:

@@ -30,6 +30,7 @@ HOMES = {
     "Waiting": "crate::waiting",
     "convert": "crate",
     "drive": "zkrecipes",
+    "held": "crate",
     "item": "crate",
     "list": "crate::answer",
     "DeadLettersBase": "crate::queue",

@@ -167,6 +167,6 @@ function signal(value) {
 }
 
 module.exports = {
-  accessList, bytes, callable, count, credentials, duration, flag, group, integer, isOptions, long, millis, optionalMillis, optionalText, options, orOption, signal,
-  signalOf, text, version,
+  accessList, bytes, callable, count, credentials, duration, flag, group, integer, isOptions, long, millis, optionalMillis, optionalText, options, orOption, partitions,
+  signal, signalOf, text, version,
 }

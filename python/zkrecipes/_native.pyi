@@ -134,6 +134,9 @@ def at_exit(limit: float) -> None:
 def set_log_level(least: int) -> None:
     """From this level of `logging` on, somebody listens."""
 
+def partition_failed(partition: HeldBase, error: str) -> None:
+    """Says in the log that the work on a partition has failed."""
+
 def run_command(arguments: list[str]) -> int:
     """Runs the command with the arguments of a process, its name included, and returns its exit status."""
 
@@ -599,6 +602,9 @@ class HeldBase(Holding):
     @property
     def path(self) -> str:
         """The path of the lock."""
+    @property
+    def name(self) -> str:
+        """The last part of the path: of a partition, its name."""
     @property
     def node(self) -> str:
         """The path of this acquisition's own node."""
@@ -1367,7 +1373,13 @@ class Partitioner(PartitionerBase):
     """
     def __iter__(self) -> Self: ...
     def __next__(self) -> Held: ...
-    def run(self, work: Callable[[Held], object]) -> None: ...
+    def run(self, work: Callable[[Held], object]) -> None:
+        """Works on all partitions that it wins at the same time, each in a thread of its own, until it leaves.
+
+        Nothing can take a thread away from its work: it has to look at `partition.is_held`, and return when that is false, or
+        when it is asked for the partition (`partition.on_revoke`). What returns lets go of its partition; as long as that is
+        this member's, the work is begun again, after a pause. What it raises is logged.
+        """
 
 @disjoint_base
 class PriorityQueueBase(BacklogBase):

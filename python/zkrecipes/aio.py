@@ -58,6 +58,7 @@ from ._native import (
 
 # --- end of generated
 from ._nodes import Nodes
+from ._partitions import Partitioner
 from ._queues import DeadLetters, Item
 
 # --- generated from api: recipes of asyncio

@@ -1,5 +1,6 @@
 //! The partitioner: what it hands over, and what it answers by name.
 
+use napi::Either;
 use napi_derive::napi;
 use zkrecipes::drive;
 
@@ -19,10 +20,10 @@ pub struct Weight {
 }
 
 /// Names as they are, or how many.
-pub fn named(given: napi::Either<u32, Vec<String>>) -> zkrecipes::Partitions {
+pub fn partition_names(given: Either<u32, Vec<String>>) -> zkrecipes::Partitions {
     match given {
-        napi::Either::A(count) => (count as usize).into(),
-        napi::Either::B(names) => names.into(),
+        Either::A(count) => (count as usize).into(),
+        Either::B(names) => names.into(),
     }
 }
 

@@ -179,6 +179,14 @@ pub fn texts(argument: &str, value: Arg) -> PyResult<Vec<String>> {
     items.map(|item| text(argument, &item?)).collect()
 }
 
+/// Names of partitions, or how many.
+pub fn partitions(argument: &str, value: Arg) -> PyResult<zkrecipes::Partitions> {
+    if value.is_instance_of::<pyo3::types::PyInt>() {
+        return size(argument, value).map(Into::into);
+    }
+    texts(argument, value).map(Into::into)
+}
+
 /// The same for `data` that may be left out.
 pub fn payload_or_empty(data: Option<Arg>) -> PyResult<Vec<u8>> {
     data.map_or(Ok(Vec::new()), |data| payload("data", data))

@@ -50,6 +50,11 @@ impl HeldBase {
 
 two_faces!(HeldBase, Held);
 
+/// A partition that was won.
+pub fn partition(py: Python<'_>, origin: Origin, won: drive::Granted) -> Answered {
+    HeldBase::hand_out(py, origin.face, move || HeldBase::kept_by(won.keep(), origin, Arc::new(())))
+}
+
 /// Leaves the scope of an acquisition. An error of the scope's body is never masked by one of ours.
 pub fn leave(py: Python<'_>, held: zkrecipes::Held, body_failed: bool) -> PyResult<()> {
     left(py, &held, body_failed, || held.leave(body_failed))
@@ -98,6 +103,12 @@ impl HeldBase {
     #[getter]
     fn path(&self) -> &str {
         self.held.path()
+    }
+
+    #[doc = doc_of!(HeldBase.name)]
+    #[getter]
+    fn name(&self) -> &str {
+        self.held.name()
     }
 
     #[doc = doc_of!(HeldBase.node)]

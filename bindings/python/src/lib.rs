@@ -27,6 +27,7 @@ mod log;
 mod multi_lock;
 mod options;
 mod owned;
+mod partitioner;
 mod queue;
 mod read_write_lock;
 mod recipes;
@@ -68,6 +69,8 @@ mod _native {
     use crate::log::set_log_level;
     #[pymodule_export]
     use crate::multi_lock::MultiLock;
+    #[pymodule_export]
+    use crate::partitioner::partition_failed;
     #[pymodule_export]
     use crate::queue::DeadLetters;
     #[pymodule_export]

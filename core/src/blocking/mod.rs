@@ -21,6 +21,7 @@ mod family;
 mod feed;
 mod generated;
 mod handle;
+mod partitioner;
 mod queue;
 mod two_phase_commit;
 

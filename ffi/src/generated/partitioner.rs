@@ -175,9 +175,8 @@ pub extern "C" fn zkr_partitioner_next_cancellable(
         error,
         || HandlePlace::required("partition", partition),
         |it: &PartitionerHandle| {
-            let core = it.core.clone();
             let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(async move { drive::next_partition(&it.core, timeout_ms).await })
+            Ok(drive::next_partition(&it.core, timeout_ms))
         },
     )
 }
@@ -203,9 +202,8 @@ pub extern "C" fn zkr_partitioner_next_cancellable_async(
     user_data: *mut c_void,
 ) -> zkr_status {
     verbs::start(partitioner, token, callback, user_data, |it: &PartitionerHandle| {
-        let core = it.core.clone();
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-        Ok(async move { drive::next_partition(&it.core, timeout_ms).await })
+        Ok(drive::next_partition(&it.core, timeout_ms))
     })
 }
 

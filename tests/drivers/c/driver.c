@@ -103,7 +103,7 @@ const char *map_of(const zkr_entries *all, char *line, size_t room) {
   for (size_t i = 0; i < zkr_entries_count(all) && used < room; i++) {
     const zkr_entry *one = zkr_entries_get(all, i);
     used += (size_t)snprintf(line + used, room - used, "%s%s=%s", i ? "," : "", one->name,
-                             (const char *)one->data);
+                             one->data ? (const char *)one->data : "-");
   }
   return line;
 }
@@ -263,6 +263,7 @@ static void do_free(command *c) {
   RECIPES(FREE)
 #undef FREE
   zkr_held_free(found->held);
+  for (size_t i = 0; i < found->won_count && i < MAX_WORDS; i++) zkr_held_free(found->won[i]->held);
   say("%s ok", c->seq);
 }
 

@@ -20,6 +20,13 @@ typedef struct lock lock;
 typedef struct command command;
 typedef struct term term;
 
+/* A partition that was won. */
+typedef struct partition {
+  char name[MAX_NAME];
+  lock *of;
+  zkr_held *held;
+} partition;
+
 /* The recipes whose handle is a field of that name, and is freed as such. */
 #define RECIPES(X) \
   X(multi_lock)    \
@@ -50,6 +57,8 @@ struct lock {
   zkr_subscription *followed; /* who follows it */
   zkr_held *held;             /* the latest acquisition */
   zkr_read_write_lock *whole; /* what it is a side of */
+  partition *won[MAX_WORDS];  /* partitions, the last one last */
+  size_t won_count;
   lock *next;
 };
 
@@ -85,6 +94,12 @@ void answer_versioned(const command *command, zkr_status status, zkr_buffer *fou
                       zkr_error *error);
 void answer_names(const command *command, zkr_status status, zkr_strings *found, zkr_error *error);
 void answer_entries(const command *command, zkr_status status, zkr_entries *found, zkr_error *error);
+/* Names, or how many: what they are of lives as long as the command. */
+typedef struct {
+  const char *const *names;
+  size_t count;
+} partition_names;
+partition_names partitions_of(const char *text);
 /* "a=1,b=2", or "-" when there is nothing. */
 const char *map_of(const zkr_entries *all, char *line, size_t room);
 

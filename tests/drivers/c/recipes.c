@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver.h"
@@ -69,6 +70,67 @@ static void do_leader(command *c) {
   else
     fail(c, status, error);
   zkr_leader_free(leader);
+}
+
+/* Partitions --------------------------------------------------------------------------------------------- */
+
+partition_names partitions_of(const char *text) {
+  static _Thread_local char line[4096];
+  static _Thread_local const char *names[MAX_WORDS];
+  char *rest = NULL;
+  size_t count = strtoul(text, &rest, 10);
+  if (*rest == 0) return (partition_names){NULL, count};
+  snprintf(line, sizeof line, "%s", text);
+  count = 0;
+  for (char *at = strtok_r(line, ",", &rest); at && count < MAX_WORDS; at = strtok_r(NULL, ",", &rest))
+    names[count++] = at;
+  return (partition_names){names, count};
+}
+
+static void on_partition_revoked(void *user_data) {
+  const partition *won = user_data;
+  say("event %s revoked %s %s", won->of->of->name, won->of->name, won->name);
+}
+
+static void on_partition_lost(const zkr_error *error, void *user_data) {
+  const partition *won = user_data;
+  say("event %s lost %s %s %s", won->of->of->name, won->of->name, won->name,
+      zkr_reason_name(zkr_error_reason(error)));
+}
+
+static void do_next_partition(command *c) {
+  zkr_error *error = NULL;
+  zkr_held *held = NULL;
+  lock *of = find_lock(c);
+  zkr_status status =
+      zkr_partitioner_next_cancellable(named(c)->partitioner, timeout(c, 2), c->token, &held, &error);
+  if (status != ZKR_OK) {
+    fail(c, status, error);
+    return;
+  }
+  partition *won = calloc(1, sizeof *won);
+  snprintf(won->name, sizeof won->name, "%s", zkr_held_name(held));
+  won->of = of;
+  won->held = held;
+  of->won[of->won_count++ % MAX_WORDS] = won;
+  zkr_held_on_revoke(held, on_partition_revoked, won, NULL, NULL);
+  zkr_held_on_lost(held, on_partition_lost, won, NULL, NULL);
+  say("%s ok %s", c->seq, won->name);
+}
+
+static zkr_held *partition_of(command *c) {
+  const lock *of = find_lock(c);
+  for (size_t i = of ? of->won_count : 0; i-- > 0;)
+    if (strcmp(of->won[i % MAX_WORDS]->name, text(c, 2)) == 0) return of->won[i % MAX_WORDS]->held;
+  return NULL;
+}
+
+static void do_has_partition(command *c) { answer_bool(c, ZKR_OK, zkr_held_is_held(partition_of(c)), NULL); }
+
+static void do_release_partition(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_held_release(partition_of(c), &error);
+  answer(c, status, error);
 }
 
 /* Following ---------------------------------------------------------------------------------------------- */
@@ -215,6 +277,9 @@ const verb recipe_verbs[] = {
     {"end-term", do_end_term, false},
     {"leader", do_leader, true},
     {"candidates", do_contenders, true},
+    {"next-partition", do_next_partition, true},
+    {"has-partition", do_has_partition, false},
+    {"release-partition", do_release_partition, true},
     {"watch-node", do_watch_node, false},
     {"follow", do_follow, false},
     {"unfollow", do_unfollow, false},

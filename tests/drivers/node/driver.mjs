@@ -72,13 +72,21 @@ function read(words, takes, of) {
     else if (kind === 'version') options.version = count(words.shift())
     else if (kind === 'i64') values.push(BigInt(words.shift()))
     else if (kind === 'count') values.push(Number(words.shift()))
+    else if (kind === 'partitions') values.push(partitionsOf(words.shift()))
     else if (kind === 'bool') values.push(words.shift() === name)
     else values.push(words.shift())
   }
   return { values, options }
 }
 
+/** Names, or how many. */
+const partitionsOf = (text) => (/^\d+$/.test(text) ? Number(text) : text.split(','))
+
+const pairs = (all) => Object.keys(all).sort().map((name) => `${name}=${all[name] ?? '-'}`).join(',') || '-'
+
 const SAYS = {
+  owners: pairs,
+  weights: pairs,
   versioned,
   entries: map,
   bytes_or_none: (data) => String(data ?? 'none'),
@@ -152,6 +160,16 @@ const verbs = {
     terms.delete(key(named))
     end(fail === 'fail')
   },
+  async 'next-partition'({ handle, name, signal }, named, timeout) {
+    const won = await handle.next({ timeout: millis(timeout), signal })
+    const partition = won.name
+    won.onRevoke(() => say(`event ${name} revoked ${named} ${partition}`))
+    won.onLost((error) => say(`event ${name} lost ${named} ${partition} ${error.reason}`))
+    acquired.set(handle, (acquired.get(handle) ?? new Map()).set(partition, won))
+    return partition
+  },
+  'has-partition': ({ handle }, _, partition) => acquired.get(handle).get(partition).isHeld,
+  'release-partition': ({ handle }, _, partition) => acquired.get(handle).get(partition).release(),
   ...queues(handles),
   ...commits(handles),
   'watch-node'({ client, key }, name, path, kind) {

@@ -74,6 +74,8 @@ def waiting(command: Command) -> Any:
 def forget_handle(key: Key) -> None:
     for kept in (recipes.recipes, handles, acquired):
         kept.pop(key, None)
+    for won in [won for won in recipes.partitions if won[0] == key]:
+        del recipes.partitions[won]
 
 
 def make(client: Any, key: Key, verb: str, args: list[str]) -> None:

@@ -20,7 +20,9 @@ feeds: dict[Key, Any] = {}
 
 MAKES = {"watch-node", "follow", "unfollow", "leads", "end-term"}
 MAKES |= {word for word, described in WORDS.items() if described.kind != "waits"}
-VERBS = MAKES | WORDS.keys() | {"leader", "candidates", "run"}
+VERBS = MAKES | WORDS.keys() | {"leader", "candidates", "run", "next-partition", "has-partition", "release-partition"}
+# By member and name, what was won.
+partitions: dict[tuple[Key, str], Any] = {}
 
 
 class Driver:
@@ -117,6 +119,9 @@ def read(kind: str, of: str, args: list[str]) -> Any:
             return seconds(args)
         case "i64" | "count":
             return whole(args.pop(0))
+        case "partitions":
+            named = args.pop(0)
+            return int(named) if named.isdigit() else named.split(",")
         case "version":
             return whole(args.pop(0)) if args else None
         case "bool":
@@ -151,6 +156,9 @@ def said_of(word: Word, value: Any) -> list[str]:
             return [value.decode()]
         case list():
             return value
+        case dict() if word.says in ("owners", "weights"):
+            said = {name: "-" if one is None else str(one) for name, one in value.items()}
+            return [map_of({name: one.encode() for name, one in said.items()})]
     return words(value)
 
 
@@ -177,6 +185,16 @@ async def perform(client: Any, command: Command) -> list[str]:
             return [one.identity + ("*" if one.holds else "") for one in await now(recipe.candidates())]
         case "run", []:
             await now(Driver.run(key, recipe))
+        case "next-partition", [*limit]:
+            won = await now(recipe.next(seconds(limit)))
+            partitions[key, won.name] = won
+            won.on_revoke(lambda: say("event", who, "revoked", name, won.name))
+            won.on_lost(lambda error: say("event", who, "lost", name, won.name, error.reason or ""))
+            return [won.name]
+        case "has-partition", [partition]:
+            return [truth(partitions[key, partition].is_held)]
+        case "release-partition", [partition]:
+            await now(partitions[key, partition].release())
         case "end-term", [*fail]:
             Driver.end_term(key, fail == ["fail"])
         case _:

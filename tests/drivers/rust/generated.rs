@@ -7,7 +7,7 @@ use zkrecipes::{
     Group, GroupOptions, Latch, LockOptions, Names, Partitioner, PartitionerOptions, QueueOptions,
 };
 
-use super::reading::{Answer, Handles, Key, Said, bytes, millis, number, optional, text};
+use super::reading::{Answer, Handles, Key, Said, bytes, millis, number, optional, partitions, text};
 
 /// The recipes whose words are described, by client and name.
 #[derive(Default)]

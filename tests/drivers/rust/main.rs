@@ -5,6 +5,7 @@ mod commits;
 mod elections;
 mod following;
 mod generated;
+mod partitions;
 mod queues;
 mod reading;
 
@@ -81,6 +82,7 @@ struct Stage {
     handles: Mutex<Handles>,
     running: Mutex<HashMap<u64, AbortHandle>>,
     recipes: generated::Recipes,
+    won: partitions::Won,
     following: following::Following,
     commits: commits::Commits,
     terms: elections::Terms,
@@ -166,6 +168,9 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
     let client = stage.clients.lock().unwrap().get(name).cloned();
     let client = client.ok_or_else(|| Error::invalid("client", "has not connected"))?;
     if let Some(answer) = stage.recipes.perform(&client, words).await {
+        return answer;
+    }
+    if let Some(answer) = stage.won.perform(&stage.recipes, words).await {
         return answer;
     }
     if let Some(answer) = stage.queues.perform(&client, words).await {
@@ -350,6 +355,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         ("free", _) => {
             stage.handles.lock().unwrap().remove(&key);
             stage.recipes.forget(&key);
+            stage.won.forget(&key.0, &key.1);
             Ok(vec![])
         }
         ("guarded-set", [_, path, data]) => {

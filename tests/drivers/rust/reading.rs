@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use zkrecipes::{Error, Leader, Versioned};
+use zkrecipes::{Error, Leader, Partitions, Versioned};
 
 pub type Answer = Result<Vec<String>, Error>;
 
@@ -112,6 +112,28 @@ impl<T: Said> Said for Option<T> {
 impl Said for Vec<u8> {
     fn said(self) -> Vec<String> {
         vec![String::from_utf8_lossy(&self).into_owned()]
+    }
+}
+
+/// Names, or how many.
+pub fn partitions(text: &str) -> Partitions {
+    match text.parse::<usize>() {
+        Ok(count) => count.into(),
+        Err(_) => text.split(',').map(str::to_owned).collect::<Vec<_>>().into(),
+    }
+}
+
+impl Said for BTreeMap<String, Option<String>> {
+    fn said(self) -> Vec<String> {
+        let owners = self.into_iter().map(|(name, owner)| (name, owner.unwrap_or_else(|| "-".into()).into_bytes()));
+        owners.collect::<BTreeMap<_, _>>().said()
+    }
+}
+
+impl Said for BTreeMap<String, u32> {
+    fn said(self) -> Vec<String> {
+        let weights = self.into_iter().map(|(name, weight)| (name, weight.to_string().into_bytes()));
+        weights.collect::<BTreeMap<_, _>>().said()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Generated from api/ by api/generate; do not edit.
 
-use napi::Env;
+use napi::{Either, Env};
 use napi_derive::napi;
 
 use crate::client::Client;
@@ -10,7 +10,7 @@ use crate::generated::{
     Barrier, Config, Counter, CounterSettings, ElectionSettings, Group, GroupSettings, Latch, Names,
     Partitioner, PartitionerSettings, QueueSettings, Semaphore,
 };
-use crate::names::named;
+use crate::partitioner::partition_names;
 use crate::queue::{DelayQueue, PriorityQueue, Queue};
 
 #[napi]
@@ -77,8 +77,9 @@ impl Client {
         partitions: Either<u32, Vec<String>>,
         options: PartitionerSettings,
     ) -> napi::Result<Partitioner> {
-        let made =
-            options.into_core().and_then(|options| self.0.partitioner(&path, named(partitions), options));
+        let made = options
+            .into_core()
+            .and_then(|options| self.0.partitioner(&path, partition_names(partitions), options));
         Ok(Partitioner::new(made.or_throw(env)?, &self.0.inbox))
     }
 

@@ -18,6 +18,9 @@ each, since an exit must not hang."
 (set_log_level) => {
 "From this level of `logging` on, somebody listens."
 };
+(partition_failed) => {
+"Says in the log that the work on a partition has failed."
+};
 (run_command) => {
 "Runs the command with the arguments of a process, its name included, and returns its exit status."
 };
@@ -290,6 +293,9 @@ come in, and the fencing token stays. This acquisition is over then, as after a 
 };
 (HeldBase.path) => {
 "The path of the lock."
+};
+(HeldBase.name) => {
+"The last part of the path: of a partition, its name."
 };
 (HeldBase.node) => {
 "The path of this acquisition's own node."

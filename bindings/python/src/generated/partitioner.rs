@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 use zkrecipes::drive;
 
 use crate::client::Origin;
-use crate::convert;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 use crate::waiting::Waiting;
+use crate::{convert, held};
 
 recipe!(PartitionerBase of Waiting<zkrecipes::Partitioner>, Partitioner, "Partitioner");
 

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::blocking::{Client, Held};
+use crate::blocking::Client;
 use crate::drive::{Cancels, wait};
 use crate::{PartitionerOptions, Partitions, Result};
 
@@ -51,12 +50,6 @@ impl Partitioner {
     /// See [`crate::Partitioner::name`].
     pub fn name(&self) -> &str {
         self.core.name()
-    }
-
-    /// See [`crate::Partitioner::next`].
-    pub fn next(&self, limit: Option<Duration>) -> Result<Held> {
-        let core = self.core.clone();
-        wait(self.cancels.heed(async move { core.next(limit).await }), None, None).map(Held::of)
     }
 
     /// See [`crate::Partitioner::leave`].

@@ -30,6 +30,16 @@ impl Play<'_> {
                     self.known_parents(&format!("{path}{shard}-__queue__/room"));
                 }
             }
+            ("partitioner", Some(_), Some(path)) => {
+                // Who is there, who assigns, and the locks of the partitions.
+                ["leader", "members", "partitions"]
+                    .iter()
+                    .for_each(|part| self.known_parents(&format!("{path}/{part}")));
+                let partitions = words.get(3).map_or("", String::as_str);
+                for partition in partitions.split(',').chain(["0", "1"]) {
+                    self.known_parents(&format!("{path}/partitions/{partition}"));
+                }
+            }
             ("2pc", Some(_), Some(path)) => {
                 // Where everything of it is, and the inboxes of those who may be asked.
                 ["transactions", "sites", "coordinators", "outcomes", "inbox/a", "inbox/b", "inbox/c"]

@@ -1,0 +1,122 @@
+# The bases say what the verbs answer when they block; here they answer a coroutine of it, and some take more.
+# mypy: disable-error-code="assignment,override"
+"""The work on partitions, in threads and as tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from . import _native
+from ._bridge import Answers, awaited, instead
+from ._held import Held
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+def run(partitioner: _native.Partitioner, work: Callable[[_native.Held], object]) -> None:
+    """`partitioner.run(work)`, with a thread for each partition."""
+    _check(work)
+    threads: set[threading.Thread] = set()
+
+    def serve(partition: _native.Held) -> None:
+        try:
+            work(partition)
+        except BaseException as raised:
+            _tell(partition, raised)
+        with contextlib.suppress(_native.Error):
+            partition.release()
+
+    try:
+        for partition in partitioner:
+            threads = {thread for thread in threads if thread.is_alive()}
+            thread = threading.Thread(target=serve, args=(partition,), name=f"partition {partition.name}")
+            threads.add(thread)
+            thread.start()
+    finally:
+        # It may have left.
+        with contextlib.suppress(_native.Error):
+            partitioner.leave()
+        for thread in threads:
+            thread.join()
+
+
+def _check(work: object) -> None:
+    if not callable(work):
+        raise _native.InvalidType(f"work: must be callable, not {type(work).__name__}")
+
+
+def _tell(partition: _native.HeldBase, raised: BaseException) -> None:
+    # What fails because the partition is gone does not fail.
+    if partition.is_held:
+        _native.partition_failed(partition, f"{type(raised).__name__}: {raised}")
+
+
+class Partitioner(_native.PartitionerBase):
+    """Partitions shared among the members who are there: as in `zkrecipes`, and `async for partition in partitioner:`."""
+
+    # --- generated from api: verbs of Partitioner for asyncio
+    @instead(awaited(_native.PartitionerBase.leave))
+    def leave(self) -> None: ...
+    @instead(awaited(_native.PartitionerBase.owners))
+    def owners(self) -> None: ...
+    @instead(awaited(_native.PartitionerBase.members))
+    def members(self) -> None: ...
+
+    # --- end of generated
+
+    @instead(Answers[Held].awaited(_native.PartitionerBase.next))
+    def next(self) -> None: ...
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Held:
+        try:
+            return await self.next()
+        except (_native.Cancelled, _native.Closed):
+            raise StopAsyncIteration from None
+
+    async def run(self, work: Callable[[Held], Awaitable[object]]) -> None:
+        """Works on all partitions that it wins at the same time, each as a task of its own, until it leaves.
+
+        The task is cancelled when its partition is lost; `partition.on_revoke` tells that it is to move, and then it has
+        the time for draining. What ends lets go of its partition; as long as that is this member's, it is begun
+        again, after a pause. What it raises is logged. Cancelling `run` cancels the tasks and leaves.
+        """
+        _check(work)
+        tasks: set[asyncio.Task[None]] = set()
+        try:
+            async for partition in self:
+                task = asyncio.create_task(self._serve(work, partition))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            raise
+        finally:
+            # It may have left.
+            with contextlib.suppress(_native.Error):
+                await self.leave()
+            if tasks:
+                await asyncio.wait(tasks)
+
+    async def _serve(self, work: Callable[[Held], Awaitable[object]], partition: Held) -> None:
+        working = asyncio.ensure_future(work(partition))
+        lost = partition.on_lost(lambda _: working.cancel())
+        try:
+            await asyncio.wait([working])
+            if not working.cancelled() and (raised := working.exception()) is not None:
+                _tell(partition, raised)
+        finally:
+            lost()
+            if not working.done():
+                working.cancel()
+                await asyncio.wait([working])
+            with contextlib.suppress(_native.Error):
+                await partition.release()
