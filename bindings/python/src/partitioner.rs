@@ -24,7 +24,9 @@ impl Partitioner {
             let next = core.heed(drive::next_partition(core, None));
             async move {
                 match next.await {
-                    Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Cancelled) => Ok(None),
+                    Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Cancelled) => {
+                        Ok(None)
+                    }
                     won => won.map(Some),
                 }
             }

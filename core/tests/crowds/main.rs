@@ -5,6 +5,7 @@ mod support;
 
 mod counter;
 mod double_barrier;
+mod partitions;
 mod rounds;
 mod scale;
 mod stress;

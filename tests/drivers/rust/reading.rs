@@ -125,7 +125,8 @@ pub fn partitions(text: &str) -> Partitions {
 
 impl Said for BTreeMap<String, Option<String>> {
     fn said(self) -> Vec<String> {
-        let owners = self.into_iter().map(|(name, owner)| (name, owner.unwrap_or_else(|| "-".into()).into_bytes()));
+        let owners =
+            self.into_iter().map(|(name, owner)| (name, owner.unwrap_or_else(|| "-".into()).into_bytes()));
         owners.collect::<BTreeMap<_, _>>().said()
     }
 }

@@ -155,7 +155,10 @@ mod tests {
             let next = assignment.among(&there, &names);
             let (n, least) = (there.len(), 256 / there.len().max(1));
             let most = least + usize::from(256 % n.max(1) > 0);
-            assert!(there.keys().all(|name| (least..=most).contains(&count(&next, name))), "in round {round}");
+            assert!(
+                there.keys().all(|name| (least..=most).contains(&count(&next, name))),
+                "in round {round}"
+            );
             assert!(n == 1 || moved(&assignment, &next) <= most + 1, "in round {round}");
             assert_eq!(next.among(&there, &names), next);
             assignment = next;

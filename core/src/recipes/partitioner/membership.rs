@@ -166,9 +166,8 @@ async fn next_assignment(observed: &mut Feed<Option<Leader>>, sharing: &Sharing)
     loop {
         let leader = observed.next().await.unwrap_or_else(|| Err(Error::closed("client")))?;
         let said = leader.filter(|leader| leader.acknowledged);
-        let parse = |leader: Leader| {
-            Assignment::parse(&leader.data, &sharing.member.list, sharing.partitions.len())
-        };
+        let parse =
+            |leader: Leader| Assignment::parse(&leader.data, &sharing.member.list, sharing.partitions.len());
         if let Some(assignment) = said.and_then(parse) {
             return Ok(assignment);
         }

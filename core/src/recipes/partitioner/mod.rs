@@ -391,7 +391,8 @@ impl Partitioner {
                     Err(error) => return Err(error),
                 };
                 let identity = owner.map(|owner| owner.identity);
-                let identity = identity.map(|said| if said.as_bytes() == REVOKE { String::new() } else { said });
+                let identity =
+                    identity.map(|said| if said.as_bytes() == REVOKE { String::new() } else { said });
                 Ok((self.sharing.partitions[partition].clone(), identity))
             }
         });
@@ -419,6 +420,9 @@ pub(crate) fn tell_failed(partition: &Partition, error: &dyn Display) {
 
 impl fmt::Debug for Partitioner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Partitioner").field("path", &self.path()).field("name", &self.name()).finish_non_exhaustive()
+        f.debug_struct("Partitioner")
+            .field("path", &self.path())
+            .field("name", &self.name())
+            .finish_non_exhaustive()
     }
 }

@@ -36,7 +36,9 @@ impl Turns {
         for partition in 0..self.sharing.partitions.len() {
             let is_ours = assignment.member(partition) == Some(&self.sharing.member.name);
             match self.assigned.get(&partition) {
-                Some(assigned) => drop(assigned.send_if_modified(|was| std::mem::replace(was, is_ours) != is_ours)),
+                Some(assigned) => {
+                    drop(assigned.send_if_modified(|was| std::mem::replace(was, is_ours) != is_ours))
+                }
                 None if is_ours => self.begin(partition),
                 None => {}
             }
