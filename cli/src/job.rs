@@ -5,6 +5,7 @@
 //! 3. When what is held is lost, end the command and everything it started.
 //! 4. Leave what it ran under, and tell how it ended: by its status, or 128 and the number of the signal that ended it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -69,22 +70,22 @@ pub(crate) struct Desk {
     running: Running,
 }
 
-/// Who is told while a command runs.
-type Running = Arc<Mutex<Option<Sender<News>>>>;
+/// Who is told while commands run.
+type Running = Arc<Mutex<BTreeMap<usize, Sender<News>>>>;
 
 impl Desk {
     pub(crate) fn open() -> Outcome<Desk> {
         let (cancel, running) = (CancelToken::new(), Running::default());
         let (withdrawing, told) = (cancel.clone(), running.clone());
-        let signals = Signals::catch(&PASSED_ON, move |signal| match &*lock(&told) {
-            Some(sender) => {
-                if is_final(signal.number) {
-                    withdrawing.cancel();
-                }
+        let signals = Signals::catch(&PASSED_ON, move |signal| {
+            let running = lock(&told);
+            if if running.is_empty() { is_ending(signal.number) } else { is_final(signal.number) } {
+                withdrawing.cancel();
+            }
+            for sender in running.values() {
+                // One whose command has ended hears nothing more.
                 let _ = sender.send(News::Signal(signal));
             }
-            None if is_ending(signal.number) => withdrawing.cancel(),
-            None => {}
         })
         .map_err(|error| Failure::new(INTERNAL, format!("cannot catch signals: {error}")))?;
         Ok(Desk { signals, cancel, running })
@@ -108,10 +109,19 @@ impl Desk {
     /// Runs the command, calls `begun` when it runs, and leaves what it runs under once it has ended.
     pub(crate) fn run(&self, job: &Job, under: &impl Under, begun: impl FnOnce()) -> Outcome<End> {
         let (sender, news) = channel();
-        *lock(&self.running) = Some(sender.clone());
+        let number = {
+            let mut running = lock(&self.running);
+            let number = running.last_key_value().map_or(0, |(last, _)| last + 1);
+            running.insert(number, sender.clone());
+            number
+        };
         let end = self.attend(job, under, begun, &sender, &news);
-        *lock(&self.running) = None;
-        if end.is_ok() && !self.cancel.is_cancelled() {
+        let are_others = {
+            let mut running = lock(&self.running);
+            running.remove(&number);
+            !running.is_empty()
+        };
+        if end.is_ok() && !are_others && !self.cancel.is_cancelled() {
             // They were the command's.
             self.signals.forget();
         }
@@ -186,7 +196,7 @@ impl Desk {
     }
 }
 
-fn lock(running: &Running) -> MutexGuard<'_, Option<Sender<News>>> {
+fn lock(running: &Running) -> MutexGuard<'_, BTreeMap<usize, Sender<News>>> {
     running.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 

@@ -10,6 +10,7 @@
 //! - `members`: who is in a group.
 //! - `counter`: reads and changes a counter.
 //! - `latch`: counts down, and waits until nothing is left.
+//! - `partition`: runs a command for each partition that is ours; `partitions`: who has which.
 //! - `config`: reads, sets and follows a value ([`follow`] tells what changes).
 //! - `barrier`: waits for others, and runs a command together with theirs.
 //! - `queue`: puts and takes items, and runs a command for each.
@@ -41,6 +42,8 @@ mod nodes;
 mod outcome;
 mod overwriting;
 mod pages;
+mod partition;
+mod partitions;
 mod processes;
 mod queue;
 mod revoke;
@@ -101,6 +104,8 @@ enum Verb {
     Counter(counter::Args),
     Barrier(barrier::Args),
     Latch(latch::Args),
+    Partition(partition::Args),
+    Partitions(partitions::Args),
     Queue(queue::Args),
     #[command(name = "2pc")]
     TwoPhase(two_phase::Args),
@@ -157,6 +162,8 @@ fn dispatch(args: Vec<OsString>) -> Outcome {
         Verb::Counter(args) => counter::run(args, common),
         Verb::Barrier(args) => barrier::run(args, common),
         Verb::Latch(args) => latch::run(args, common),
+        Verb::Partition(args) => partition::run(args, common),
+        Verb::Partitions(args) => partitions::run(args, common),
         Verb::Queue(args) => queue::run(args, common),
         Verb::TwoPhase(args) => two_phase::run(args, common),
         Verb::Tree(args) => nodes::run(args, common),

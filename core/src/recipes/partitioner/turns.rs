@@ -37,7 +37,7 @@ impl Turns {
             let is_ours = assignment.member(partition) == Some(&self.sharing.member.name);
             match self.assigned.get(&partition) {
                 Some(assigned) => {
-                    drop(assigned.send_if_modified(|was| std::mem::replace(was, is_ours) != is_ours))
+                    assigned.send_if_modified(|was| std::mem::replace(was, is_ours) != is_ours);
                 }
                 None if is_ours => self.begin(partition),
                 None => {}
