@@ -26,7 +26,7 @@ export interface PartitionerOptions {
  * }, { signal })
  * ```
  */
-export class Partitioner implements AsyncIterable<Held> {
+export class Partitioner {
   private constructor()
   // --- generated from api: types of Partitioner
   /** What it is made with. */
@@ -34,8 +34,8 @@ export class Partitioner implements AsyncIterable<Held> {
   /** By which name others see this member. */
   readonly name: string
   /**
-   * Takes part no more: what it has is asked for, and taken from it after the time for draining. Resolves with when all is let
-   * go of. Rejects with `NOT_HELD` if it is no member.
+   * Takes part no more: what it has is asked for, and taken from it after the time for draining. Resolves when all is let go of;
+   * `NOT_HELD` if it is no member.
    */
   leave(options?: SignalOptions): Promise<void>
   // --- end of generated

@@ -1,0 +1,34 @@
+//! Regions that are copied by whoever is there: start it several times, and stop one.
+//!
+//!     cargo run -p zkrecipes --example partitioner [zk1:2181]
+
+use std::time::Duration;
+
+use zkrecipes::{Client, Partition, Result};
+
+/// Works on one region until it is to move.
+async fn copy(partition: Partition) -> Result<()> {
+    println!("copying {} with token {}", partition.name(), partition.fencing_token());
+    let (moves, asked) = tokio::sync::oneshot::channel();
+    let _asks = partition.on_revoke(move || drop(moves));
+    let _ = asked.await;
+    println!("{} is to move", partition.name());
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let hosts = std::env::args().nth(1).unwrap_or_else(|| "embedded:".to_owned());
+    let client = Client::connect(&hosts, Default::default()).await?;
+
+    let regions = client.partitioner("/examples/regions", ["eu", "us", "asia"], Default::default())?;
+    let leaving = regions.clone();
+    tokio::spawn(async move {
+        // A service leaves when it is told to stop.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        leaving.leave().await
+    });
+    regions.run(copy).await?;
+
+    client.close(None).await
+}
