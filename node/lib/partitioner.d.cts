@@ -22,7 +22,7 @@ export interface PartitionerOptions {
  * ```js
  * const imports = client.partitioner('/partitions/imports', ['eu', 'us'], { name: 'worker-1' })
  * await imports.run(async (partition) => {
- *   while (!partition.signal.aborted && !partition.revokeSignal.aborted) await copyNext(partition.name, partition.fencingToken)
+ *   while (!partition.revokeSignal.aborted) await publish({ fencingToken: partition.fencingToken, signal: partition.signal })
  * }, { signal })
  * ```
  */

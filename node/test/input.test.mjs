@@ -23,7 +23,7 @@ const FACTORIES = Object.entries(Object.getOwnPropertyDescriptors(Client.prototy
   .filter(([name, { value }]) => typeof value === 'function' && !OTHER_VERBS.includes(name))
   .map(([name]) => name)
 /** Those take a number, too. */
-const SIZED = ['semaphore', 'doubleBarrier', 'latch']
+const SIZED = ['semaphore', 'doubleBarrier', 'latch', 'partitioner']
 const NOT_STRINGS = [undefined, null, 7, 7n, true, {}, [], Symbol('path'), () => '/locks', Buffer.from('/locks')]
 const BAD_TIMEOUTS = [-1, -0.5, NaN, -Infinity, '5', null, 5n, {}, true]
 
