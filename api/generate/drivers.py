@@ -247,7 +247,8 @@ zkr_error *error = NULL;
 def c_recipes(all_: list[Word], head: str) -> str:
     """The handles that `lock` of driver.h has for them."""
     each = " ".join(f"X({word.of})" for word in recipes(all_))
-    return f"/* SPDX-License-Identifier: Apache-2.0\n *\n * {head}\n */\n\n#define GENERATED_RECIPES(X) {each}\n"
+    code = f"/* SPDX-License-Identifier: Apache-2.0\n *\n * {head}\n */\n\n#define GENERATED_RECIPES(X) {each}\n"
+    return piped(code, "clang-format", "--assume-filename=tests/drivers/c/generated_recipes.h")
 
 
 def c(all_: list[Word], head: str) -> str:

@@ -15,7 +15,7 @@ const TYPES = {
   'text?': { right: '', wrong: NO_STRINGS },
   bytes: { right: 'data', wrong: [undefined, ...NO_BYTES] },
   'bytes?': { right: '', wrong: NO_BYTES },
-  partitions: { right: ['a', 'b'], wrong: [undefined, null, 0, -1, 0.5, NaN, 2 ** 31, 'ab', 1n, {}, [1], ['a', null], [, 'b']] },
+  partitions: { right: ['a', 'b'], wrong: [undefined, null, 0, -1, 0.5, NaN, 2 ** 31, 'ab', 1n, {}, [1], ['a', null], new Array(2)] },
   i64: { right: 1, wrong: [undefined, null, 1.5, NaN, Infinity, 2 ** 53, 2n ** 63n, -(2n ** 63n) - 1n, '1', {}, [1], true] },
   count: { right: 1, wrong: [undefined, null, 0, -1, 0.5, NaN, Infinity, 2 ** 31, '1', 1n] },
   'count?': { right: 1, wrong: [null, 0, -1, 0.5, NaN, Infinity, 2 ** 31, '1', 1n] },

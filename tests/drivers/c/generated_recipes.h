@@ -3,4 +3,5 @@
  * The words and options of scenarios that are described. Generated from api/ by api/generate; do not edit.
  */
 
-#define GENERATED_RECIPES(X) X(barrier) X(config) X(counter) X(double_barrier) X(group) X(latch) X(names) X(partitioner)
+#define GENERATED_RECIPES(X) \
+  X(barrier) X(config) X(counter) X(double_barrier) X(group) X(latch) X(names) X(partitioner)
