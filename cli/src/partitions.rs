@@ -66,7 +66,9 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     common.with_client(&CancelToken::new(), |client| {
         let owners = owners(client, &path)?;
         if is_json {
-            return outcome::print(&table::json_array(owners.iter().map(|(name, owner)| fields(name, owner))));
+            return outcome::print(&table::json_array(
+                owners.iter().map(|(name, owner)| fields(name, owner)),
+            ));
         }
         let now = SystemTime::now();
         let since = |owner: &Contender| table::age(now.duration_since(owner.since).unwrap_or_default());
@@ -84,7 +86,12 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
 }
 
 /// A line for each whose owner is another one than was told.
-fn tell(client: &Client, path: &str, told: &mut BTreeMap<String, Option<String>>, is_json: bool) -> Outcome<()> {
+fn tell(
+    client: &Client,
+    path: &str,
+    told: &mut BTreeMap<String, Option<String>>,
+    is_json: bool,
+) -> Outcome<()> {
     for (name, owner) in owners(client, path)? {
         let node = owner.as_ref().map(|owner| owner.node.clone());
         if told.insert(name.clone(), node.clone()) == Some(node) {

@@ -9,7 +9,7 @@ use zkrecipes::{Client, Partition, Result};
 /// Works on one region until it is to move.
 async fn copy(partition: Partition) -> Result<()> {
     println!("copying {} with token {}", partition.name(), partition.fencing_token());
-    let (moves, asked) = tokio::sync::oneshot::channel();
+    let (moves, asked) = tokio::sync::oneshot::channel::<()>();
     let _asks = partition.on_revoke(move || drop(moves));
     let _ = asked.await;
     println!("{} is to move", partition.name());

@@ -57,7 +57,7 @@ def _tell(partition: _native.HeldBase, raised: BaseException) -> None:
 
 
 class Partitioner(_native.PartitionerBase):
-    """Partitions shared among the members who are there: as in `zkrecipes`, and `async for partition in partitioner:`."""
+    """Partitions shared among the members who are there, as in `zkrecipes`: `async for partition in partitioner:`."""
 
     # --- generated from api: verbs of Partitioner for asyncio
     @instead(awaited(_native.PartitionerBase.leave))
@@ -84,8 +84,8 @@ class Partitioner(_native.PartitionerBase):
     async def run(self, work: Callable[[Held], Awaitable[object]]) -> None:
         """Works on all partitions that it wins at the same time, each as a task of its own, until it leaves.
 
-        The task is cancelled when its partition is lost; `partition.on_revoke` tells that it is to move, and then it has
-        the time for draining. What ends lets go of its partition; as long as that is this member's, it is begun
+        The task is cancelled when its partition is lost; `partition.on_revoke` tells that it is to move, and then it
+        has the time for draining. What ends lets go of its partition; as long as that is this member's, it is begun
         again, after a pause. What it raises is logged. Cancelling `run` cancels the tasks and leaves.
         """
         _check(work)

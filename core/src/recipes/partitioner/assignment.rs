@@ -43,13 +43,13 @@ impl Assignment {
             own.iter().skip(shares[member]).for_each(|partition| owners[*partition] = None);
             has[member] = own.len().min(shares[member]);
         }
-        for partition in 0..owners.len() {
-            if owners[partition].is_none() {
+        for (partition, owner) in owners.iter_mut().enumerate() {
+            if owner.is_none() {
                 let short = (0..names.len()).filter(|member| has[*member] < shares[*member]);
                 // The shares are as many as the partitions, so somebody is.
                 let taker = short.max_by_key(|member| score(*member, partition));
                 taker.into_iter().for_each(|taker| has[taker] += 1);
-                owners[partition] = taker;
+                *owner = taker;
             }
         }
         Assignment(owners.iter().map(|owner| owner.map(|owner| names[owner].to_owned())).collect())
@@ -149,7 +149,7 @@ mod tests {
             number = hash(&[&number.to_string()]);
             let gone = there.keys().nth(number as usize % 60).cloned();
             match gone {
-                Some(gone) if number % 3 != 0 => drop(there.remove(&gone)),
+                Some(gone) if !number.is_multiple_of(3) => drop(there.remove(&gone)),
                 _ => drop(there.insert(format!("member-{round}"), 1)),
             }
             let next = assignment.among(&there, &names);
