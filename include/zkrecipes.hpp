@@ -2671,14 +2671,13 @@ inline std::vector<Proposal> proposals(zkr_proposals *list);
 /** The names of partitions: any, or "0", "1" and so on of a number. */
 class Partitions {
  public:
-  Partitions(std::size_t count) : count_(count) {}
-  Partitions(int count) : Partitions(checked(count)) {}
+  template <typename Count, std::enable_if_t<std::is_integral<Count>::value, int> = 0>
+  Partitions(Count count) : count_(checked(count)) {}
   Partitions(std::vector<std::string> names)
       : names_(std::move(names)), count_(names_.size()), are_named_(true) {
     for (const auto &name : names_) data_.push_back(detail::c_text("partitions", name));
   }
-  Partitions(std::initializer_list<const char *> names)
-      : Partitions(std::vector<std::string>(names.begin(), names.end())) {}
+  Partitions(std::initializer_list<std::string> names) : Partitions(std::vector<std::string>(names)) {}
   Partitions(const Partitions &) = delete;
   Partitions &operator=(const Partitions &) = delete;
 
@@ -2690,8 +2689,10 @@ class Partitions {
   std::size_t count() const noexcept { return count_; }
 
  private:
-  static std::size_t checked(int count) {
-    if (count < 0) throw Invalid("partitions: is less than 0; give how many there are");
+  template <typename Count>
+  static std::size_t checked(Count count) {
+    if constexpr (std::is_signed<Count>::value)
+      if (count < 0) throw Invalid("partitions: is less than 0; give how many there are");
     return static_cast<std::size_t>(count);
   }
 

@@ -116,12 +116,8 @@ impl Desk {
             number
         };
         let end = self.attend(job, under, begun, &sender, &news);
-        let are_others = {
-            let mut running = lock(&self.running);
-            running.remove(&number);
-            !running.is_empty()
-        };
-        if end.is_ok() && !are_others && !self.cancel.is_cancelled() {
+        lock(&self.running).remove(&number);
+        if end.is_ok() && !self.cancel.is_cancelled() {
             // They were the command's.
             self.signals.forget();
         }
@@ -136,7 +132,7 @@ impl Desk {
         sender: &Sender<News>,
         news: &Receiver<News>,
     ) -> Outcome<End> {
-        if self.signals.ending().is_some() {
+        if self.cancel.is_cancelled() || self.signals.ending().is_some_and(is_final) {
             return Err(Failure::withdrawn());
         }
         let mut child = self.spawn(job, under)?;

@@ -6,11 +6,12 @@
 
 use std::ffi::OsString;
 use std::sync::mpsc::Sender;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{ErrorKind, Partition, PartitionerOptions, Partitions, Result};
+use zkrecipes::{Partition, PartitionerOptions, Partitions, Result};
 
 use crate::args;
 use crate::common::Common;
@@ -108,29 +109,50 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
             on_revoke: Then::Kill,
             has_credentials,
         };
-        let (desk, job) = (&desk, &job);
+        let (desk, job, failure) = (&desk, &job, &Mutex::new(None));
+        let leave = || {
+            let member = member.clone();
+            // It may have left.
+            let _ = drive::wait(async move { member.leave().await }, None, None);
+        };
         thread::scope(|threads| {
-            loop {
+            let end = loop {
                 match drive::wait(drive::next_partition(&member, None), Some(desk.cancel()), None) {
-                    Ok(won) => drop(threads.spawn(move || serve(desk, job, won.keep()))),
-                    Err(error) if error.kind() == ErrorKind::Cancelled => return Err(Failure::withdrawn()),
-                    Err(error) => return Err(error.into()),
+                    Ok(won) => drop(threads.spawn(move || {
+                        if let Err(cannot_run) = serve(desk, job, won.keep()) {
+                            lock(failure).get_or_insert(cannot_run);
+                            leave();
+                        }
+                    })),
+                    Err(error) => break error,
                 }
+            };
+            // Commands that are still running are ended, as when their partitions are asked for.
+            leave();
+            match lock(failure).take() {
+                Some(failure) => Err(failure),
+                None => Err(end.into()),
             }
         })
     });
     desk.explain(outcome)
 }
 
-fn serve(desk: &Desk, job: &(impl Fn(&Partition) -> Job + Sync), partition: Partition) {
-    match desk.run(&job(&partition), &Owned(partition.clone()), || {}) {
+fn lock(failure: &Mutex<Option<Failure>>) -> MutexGuard<'_, Option<Failure>> {
+    failure.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs the command for one partition; an error says that it could not be run.
+fn serve(desk: &Desk, job: &(impl Fn(&Partition) -> Job + Sync), partition: Partition) -> Outcome<()> {
+    let ended = desk.run(&job(&partition), &Owned(partition.clone()), || {});
+    // What was not run is still held; released before, there is nothing to do.
+    let _ = partition.release_in_background();
+    match ended {
         Ok(End::Done(code)) if !desk.cancel().is_cancelled() => {
             say(&format!("status {code}: the command for {} is begun again", partition.name()));
+            Ok(())
         }
-        Ok(_) => {}
-        Err(failure) if failure.is_withdrawn() => {}
-        Err(failure) => failure.report(),
+        Err(failure) if !failure.is_withdrawn() => Err(failure),
+        _ => Ok(()),
     }
-    // What could not be run is not held; released before, there is nothing to do.
-    let _ = partition.release_in_background();
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{Client, Contender, ErrorKind, WatchKind};
+use zkrecipes::{Client, ErrorKind, WatchKind};
 
 use crate::args;
 use crate::common::Common;
@@ -20,7 +20,6 @@ use crate::table::{self, Fields};
 ///   PARTITION  its name
 ///   OWNER      what its owner says of itself, host:pid by default; - for one
 ///              that nobody has now
-///   SINCE      for how long
 ///
 /// Partitions that nobody has had yet are not shown.
 #[derive(clap::Args)]
@@ -37,12 +36,12 @@ pub(crate) struct Args {
     /// With --watch: end by itself, with status 0
     #[arg(long = "for", value_name = "TIME", value_parser = args::duration, requires = "watch")]
     limit: Option<Duration>,
-    /// An array of objects with name, owner and since; with --watch an object per line, with at as well
+    /// An array of objects with name and owner; with --watch an object per line, with at as well
     #[arg(long)]
     json: bool,
 }
 
-type Owners = BTreeMap<String, Option<Contender>>;
+type Owners = BTreeMap<String, Option<String>>;
 
 pub(crate) fn run(args: Args, common: Common) -> Outcome {
     let Args { path, watch: is_watch, limit, json: is_json } = args;
@@ -70,12 +69,8 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
                 owners.iter().map(|(name, owner)| fields(name, owner)),
             ));
         }
-        let now = SystemTime::now();
-        let since = |owner: &Contender| table::age(now.duration_since(owner.since).unwrap_or_default());
-        let headings = ["PARTITION", "OWNER", "SINCE"].map(str::to_owned);
-        let rows = owners.iter().map(|(name, owner)| {
-            [table::printable(name), shown(owner), owner.as_ref().map_or("-".to_owned(), since)]
-        });
+        let headings = ["PARTITION", "OWNER"].map(str::to_owned);
+        let rows = owners.iter().map(|(name, owner)| [table::printable(name), shown(owner)]);
         let cells: Vec<_> = std::iter::once(headings).chain(rows).collect();
         outcome::print(&(table::columns(&cells).join("\n") + "\n"))?;
         if owners.is_empty() {
@@ -86,15 +81,9 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
 }
 
 /// A line for each whose owner is another one than was told.
-fn tell(
-    client: &Client,
-    path: &str,
-    told: &mut BTreeMap<String, Option<String>>,
-    is_json: bool,
-) -> Outcome<()> {
+fn tell(client: &Client, path: &str, told: &mut Owners, is_json: bool) -> Outcome<()> {
     for (name, owner) in owners(client, path)? {
-        let node = owner.as_ref().map(|owner| owner.node.clone());
-        if told.insert(name.clone(), node.clone()) == Some(node) {
+        if told.insert(name.clone(), owner.clone()).as_ref() == Some(&owner) {
             continue;
         }
         let line = match is_json {
@@ -110,31 +99,26 @@ fn tell(
 }
 
 fn owners(client: &Client, path: &str) -> Outcome<Owners> {
-    let (client, path) = (client.clone(), format!("{path}/partitions"));
+    let (client, path) = (client.clone(), path.to_owned());
     let asking = async move {
-        let names = match client.nodes().children(&path).await {
-            Err(error) if error.kind() == ErrorKind::NoNode => Vec::new(),
+        let names = match client.nodes().children(&format!("{path}/partitions")).await {
+            Err(error) if error.kind() == ErrorKind::NoNode => return Ok(Owners::new()),
             names => names?,
         };
-        let mut owners = Owners::new();
-        for name in names {
-            let turn = client.lock(&format!("{path}/{name}"), Default::default())?;
-            let owner = turn.contenders().await?.into_iter().find(|contender| contender.holds);
-            owners.insert(name, owner);
+        if names.is_empty() {
+            return Ok(Owners::new());
         }
-        Ok(owners)
+        // Who never asks for a partition is no member.
+        client.partitioner(&path, names, Default::default())?.owners().await
     };
     Ok(drive::wait(asking, None, None)?)
 }
 
-fn shown(owner: &Option<Contender>) -> String {
-    owner.as_ref().map_or("-".to_owned(), |owner| table::shown_who(&owner.identity))
+fn shown(owner: &Option<String>) -> String {
+    owner.as_ref().map_or("-".to_owned(), |owner| table::shown_who(owner))
 }
 
-fn fields(name: &str, owner: &Option<Contender>) -> Fields {
-    let (identity, since) = match owner {
-        Some(owner) => (owner.identity.as_str().into(), table::timestamp(owner.since).into()),
-        None => (Value::Null, Value::Null),
-    };
-    table::object([("name", name.into()), ("owner", identity), ("since", since)])
+fn fields(name: &str, owner: &Option<String>) -> Fields {
+    let owner = owner.as_ref().map_or(Value::Null, |owner| owner.as_str().into());
+    table::object([("name", name.into()), ("owner", owner)])
 }

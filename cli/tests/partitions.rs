@@ -45,6 +45,8 @@ fn what_is_no_list_of_partitions_is_refused() {
     let server = server();
     let ended = run(&server, &["partition", PATH, "--", "true"]);
     assert_eq!(ended.status, 2, "{ended:?}");
+    let ended = run(&server, &["partition", "--of", "2", PATH, "--", "no-such-command"]);
+    assert_eq!(ended.status, 127, "{ended:?}");
     let ended = run(&server, &["partition", "--names", "a,a", PATH, "--", "true"]);
     assert!(ended.status != 0 && ended.err.contains("named twice"), "{ended:?}");
 }

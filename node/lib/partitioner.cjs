@@ -60,7 +60,7 @@ class Partitioner extends Remote {
         working.add(one)
       }
     } finally {
-      if (working.size > 0) await stop()
+      await stop()
       await Promise.all(working)
       if (signal) stopListening(signal, stop)
     }
@@ -76,7 +76,7 @@ class Partitioner extends Remote {
     try {
       return await this.#next(undefined, Infinity)
     } catch (error) {
-      if (error.code !== 'CANCELLED' && error.code !== 'CLOSED') throw error
+      if (error.name !== 'AbortError' && error.code !== 'CANCELLED' && error.code !== 'CLOSED') throw error
     }
   }
 

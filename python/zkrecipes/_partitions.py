@@ -25,18 +25,20 @@ def run(partitioner: _native.Partitioner, work: Callable[[_native.Held], object]
 
     def serve(partition: _native.Held) -> None:
         try:
-            work(partition)
-        except BaseException as raised:
-            _tell(partition, raised)
-        with contextlib.suppress(_native.Error):
-            partition.release()
+            try:
+                work(partition)
+            except BaseException as raised:
+                _tell(partition, raised)
+        finally:
+            with contextlib.suppress(_native.Error):
+                partition.release()
 
     try:
         for partition in partitioner:
             threads = {thread for thread in threads if thread.is_alive()}
             thread = threading.Thread(target=serve, args=(partition,), name=f"partition {partition.name}")
-            threads.add(thread)
             thread.start()
+            threads.add(thread)
     finally:
         # It may have left.
         with contextlib.suppress(_native.Error):
@@ -53,7 +55,11 @@ def _check(work: object) -> None:
 def _tell(partition: _native.HeldBase, raised: BaseException) -> None:
     # What fails because the partition is gone does not fail.
     if partition.is_held:
-        _native.partition_failed(partition, f"{type(raised).__name__}: {raised}")
+        try:
+            said = f"{type(raised).__name__}: {raised}".encode(errors="replace").decode()
+        except Exception:
+            said = type(raised).__name__
+        _native.partition_failed(partition, said)
 
 
 class Partitioner(_native.PartitionerBase):
@@ -107,16 +113,21 @@ class Partitioner(_native.PartitionerBase):
                 await asyncio.wait(tasks)
 
     async def _serve(self, work: Callable[[Held], Awaitable[object]], partition: Held) -> None:
-        working = asyncio.ensure_future(work(partition))
-        lost = partition.on_lost(lambda _: working.cancel())
         try:
-            await asyncio.wait([working])
+            working = asyncio.ensure_future(work(partition))
+            lost = partition.on_lost(lambda _: working.cancel())
+            try:
+                await asyncio.wait([working])
+            finally:
+                lost()
+                if not working.done():
+                    working.cancel()
+                    await asyncio.wait([working])
             if not working.cancelled() and (raised := working.exception()) is not None:
                 _tell(partition, raised)
+        except Exception as raised:
+            # What is no coroutine function raises here.
+            _tell(partition, raised)
         finally:
-            lost()
-            if not working.done():
-                working.cancel()
-                await asyncio.wait([working])
             with contextlib.suppress(_native.Error):
                 await partition.release()

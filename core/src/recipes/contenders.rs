@@ -94,22 +94,26 @@ pub(crate) fn sort_names(a: &ContenderName, b: &ContenderName) -> Ordering {
 
 /// Who is first under `path` in the line of `kind`, for two requests, however many there are.
 pub(crate) async fn first(call: &mut Call, path: &str, kind: Kind) -> Result<Option<Contender>> {
-    let names = match call.ask(VERB, |server| server.children(path)).await {
-        Ok(names) => names,
-        Err(failure) => return Err(failure.about(VERB, path)),
-    };
-    let first = names.iter().filter_map(|name| in_line(name, kind)).min_by(sort_names);
-    let Some(entry) = first else { return Ok(None) };
-    let node = path::join(path, &entry.name);
-    let seen = match call.ask(VERB, |server| server.get_data(&node)).await {
-        Ok((data, stat)) => SeenContender { entry, data, stat },
-        Err(Failure::Refused(WireError::NoAuth)) => {
-            call.session().skip(&node, Flaw::Denied);
-            SeenContender::unreadable(entry)
-        }
-        Err(failure) => return Err(failure.about(VERB, &node)),
-    };
-    Ok(Some(seen.contender(true)))
+    loop {
+        let names = match call.ask(VERB, |server| server.children(path)).await {
+            Ok(names) => names,
+            Err(failure) => return Err(failure.about(VERB, path)),
+        };
+        let first = names.iter().filter_map(|name| in_line(name, kind)).min_by(sort_names);
+        let Some(entry) = first else { return Ok(None) };
+        let node = path::join(path, &entry.name);
+        let seen = match call.ask(VERB, |server| server.get_data(&node)).await {
+            Ok((data, stat)) => SeenContender { entry, data, stat },
+            Err(Failure::Refused(WireError::NoAuth)) => {
+                call.session().skip(&node, Flaw::Denied);
+                SeenContender::unreadable(entry)
+            }
+            // Gone meanwhile: somebody else is first.
+            Err(Failure::Refused(WireError::NoNode)) => continue,
+            Err(failure) => return Err(failure.about(VERB, &node)),
+        };
+        return Ok(Some(seen.contender(true)));
+    }
 }
 
 /// One contender under `path`, if it can be read.

@@ -69,6 +69,11 @@ impl Assignment {
         format!("{HEAD} {list}\n{}\n\n{}\n", names.join("\n"), places.join(" ")).into_bytes()
     }
 
+    /// Whether it is an assignment, and of another list of partitions.
+    pub(super) fn is_of_another_list(bytes: &[u8], list: &str) -> bool {
+        bytes.starts_with(HEAD.as_bytes()) && !bytes.starts_with(format!("{HEAD} {list}\n").as_bytes())
+    }
+
     /// The assignment of that list of partitions, if it is one.
     pub(super) fn parse(bytes: &[u8], list: &str, partitions: usize) -> Option<Assignment> {
         let text = std::str::from_utf8(bytes).ok()?;

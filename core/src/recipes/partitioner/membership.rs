@@ -13,6 +13,7 @@ use crate::feed::Feed;
 use crate::futures::unless;
 use crate::mutex::lock;
 use crate::path;
+use crate::process::UnlessForked;
 use crate::recipes::declared;
 use crate::recipes::election::{Election, Leader, Leadership};
 use crate::session::Session;
@@ -39,7 +40,7 @@ impl Member {
 
     fn parse(node: &str) -> Option<Member> {
         let mut parts = node.splitn(4, '-').skip(1);
-        let weight = parts.next()?.parse().ok()?;
+        let weight = parts.next()?.parse().ok().filter(|weight| *weight > 0)?;
         let (list, name) = (parts.next()?.to_owned(), parts.next()?.to_owned());
         Some(Member { name, weight, list })
     }
@@ -70,7 +71,7 @@ pub(super) async fn members(call: &mut Call, path: &str, verb: &'static str) -> 
 
 /// Dropped, it ends in the background as by leaving.
 pub(super) struct Membership {
-    leaves: watch::Sender<bool>,
+    leaves: UnlessForked<watch::Sender<bool>>,
     /// Why it has ended.
     ended: Ended,
 }
@@ -84,12 +85,7 @@ impl Membership {
         let registration = declared::declare(session, Partitioner::NEXT, &parent, node, identity).await?;
         let others = members(&mut session.call(None), &parent, Partitioner::NEXT).await?;
         if let Some(other) = others.iter().find(|other| other.list != sharing.member.list) {
-            let said = format!(
-                "{:?} shares another list of partitions here; all have to name the same ones: leave with all of them before \
-                 joining with others",
-                other.name
-            );
-            return Err(Error::new(ErrorKind::Mismatch, said));
+            return Err(mismatch(&other.name));
         }
         let election = sharing.client.election(&sharing.below(LEADER), b"", Default::default())?;
         let (leaves, leaving) = watch::channel(false);
@@ -101,7 +97,7 @@ impl Membership {
             ends.send_replace(Some(end));
             sharing.news.notify_waiters();
         }));
-        Ok(Membership { leaves, ended })
+        Ok(Membership { leaves: UnlessForked::new(leaves), ended })
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -135,13 +131,27 @@ async fn take_part(
         let mut observed = election.observe();
         // Without a sender its handles are gone, which is leaving, too.
         let left = async { drop(leaving.wait_for(|leaves| *leaves).await) };
-        let leading = election.run(|leadership| assign(sharing.clone(), leadership));
+        let (fails, mut failed) = watch::channel(None);
+        let leading = election.run(|leadership| {
+            let (sharing, fails) = (sharing.clone(), fails.clone());
+            async move {
+                let assigned = assign(sharing, leadership).await;
+                if let Err(error) = &assigned
+                    && matches!(error.kind(), ErrorKind::Denied | ErrorKind::TooLarge | ErrorKind::Invalid)
+                {
+                    // Standing again would not help.
+                    fails.send_replace(Some(error.clone()));
+                }
+                assigned
+            }
+        });
         let (mut left, mut leading) = (pin!(left), pin!(leading));
         loop {
             tokio::select! {
                 biased;
                 () = session.until_closing() => return Error::closed("client"),
                 () = &mut left => break super::left(),
+                failure = failure_of(&mut failed) => break failure,
                 ended = &mut leading => break ended.err().unwrap_or_else(Error::cancelled),
                 assigned = next_assignment(&mut observed, &sharing) => match assigned {
                     Ok(assignment) => {
@@ -162,13 +172,30 @@ async fn take_part(
     end
 }
 
+fn mismatch(other: &str) -> Error {
+    let said = format!(
+        "{other:?} shares another list of partitions here; all have to name the same ones: leave with all of them before joining \
+         with others"
+    );
+    Error::new(ErrorKind::Mismatch, said)
+}
+
+async fn failure_of(failed: &mut watch::Receiver<Option<Error>>) -> Error {
+    match failed.wait_for(Option::is_some).await.map(|failed| failed.clone()) {
+        Ok(Some(error)) => error,
+        _ => std::future::pending().await,
+    }
+}
+
 async fn next_assignment(observed: &mut Feed<Option<Leader>>, sharing: &Sharing) -> Result<Assignment> {
     loop {
         let leader = observed.next().await.unwrap_or_else(|| Err(Error::closed("client")))?;
-        let said = leader.filter(|leader| leader.acknowledged);
-        let parse =
-            |leader: Leader| Assignment::parse(&leader.data, &sharing.member.list, sharing.partitions.len());
-        if let Some(assignment) = said.and_then(parse) {
+        let Some(leader) = leader.filter(|leader| leader.acknowledged) else { continue };
+        let list = &sharing.member.list;
+        if Assignment::is_of_another_list(&leader.data, list) {
+            return Err(mismatch(&leader.identity));
+        }
+        if let Some(assignment) = Assignment::parse(&leader.data, list, sharing.partitions.len()) {
             return Ok(assignment);
         }
     }

@@ -40,6 +40,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::options::PartitionerOptions;
 use crate::path;
+use crate::runtime;
 use crate::session::Session;
 use crate::session::backoff::Backoff;
 use crate::session::call::Call;
@@ -255,18 +256,41 @@ impl Partitioner {
 
     /// Becomes a member unless it is one; answers who tells why it is one no more.
     async fn joined(&self, session: &Arc<Session>, call: &mut Call) -> Result<Ended> {
-        let mut place = call.wait_for(self.membership.lock()).await?;
-        let membership = match &mut *place {
-            Place::Left => return Err(left()),
-            Place::Member(membership) if !membership.has_ended() => membership,
-            place => {
-                let joining = Membership::join(&self.sharing, session);
-                *place = Place::Member(call.wait_for(joining).await??);
-                let Place::Member(membership) = place else { return Err(left()) };
-                membership
+        let mut pause = self.sharing.pause();
+        loop {
+            match &*call.wait_for(self.membership.lock()).await? {
+                Place::Member(membership) if !membership.has_ended() => return Ok(membership.ended()),
+                Place::Left => return Err(left()),
+                Place::Apart | Place::Member(_) => {}
             }
-        };
-        Ok(membership.ended())
+            // In a task of its own: a caller that has less time than it takes finds it done the next time.
+            let (sharing, membership, of) = (self.sharing.clone(), self.membership.clone(), session.clone());
+            let joining = runtime::spawn_task(async move {
+                let mut place = membership.lock().await;
+                let is_apart = match &*place {
+                    Place::Apart => true,
+                    Place::Member(membership) => membership.has_ended(),
+                    Place::Left => false,
+                };
+                if is_apart {
+                    *place = Place::Apart;
+                    *place = Place::Member(Membership::join(&sharing, &of).await?);
+                }
+                Ok(())
+            });
+            let joined = call.wait_for(joining).await?.unwrap_or_else(|_| Err(Error::closed("client")));
+            match joined {
+                // A wait without a limit outlasts outages.
+                Err(error)
+                    if error.kind() == ErrorKind::ConnectionLost
+                        && !call.has_limit()
+                        && !call.is_single_attempt() =>
+                {
+                    call.wait_for(pause.pass(session.clock())).await?;
+                }
+                joined => joined?,
+            }
+        }
     }
 
     async fn next_won(&self, ended: &Ended, call: &mut Call) -> Result<Partition> {
@@ -283,6 +307,7 @@ impl Partitioner {
                     return Ok(held);
                 }
                 Some(_) => {}
+                None if call.is_single_attempt() => return Err(Error::timeout(NOTHING_WON)),
                 None => call.wait_for(news).await?,
             }
         }
@@ -291,7 +316,7 @@ impl Partitioner {
     /// Lets `work` work on each partition for as long as this member has it, all at the same time, until it leaves or a failure that
     /// trying again cannot help.
     ///
-    /// The future that `work` made for a partition is dropped when that is lost. When it is asked to move, [`Held::on_revoke`] tells,
+    /// The future that `work` made for a partition is dropped when that is lost, not when it lets go of it itself. When it is asked to move, [`Held::on_revoke`] tells,
     /// and it has the time for draining. What ends lets go of its partition; as long as that is this member's, it is begun again,
     /// after a pause. An error of it is logged.
     ///
@@ -299,20 +324,25 @@ impl Partitioner {
     /// # zkrecipes::doctest(async {
     /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
     /// let imports = client.partitioner("/partitions/imports", ["a", "b"], Default::default())?;
-    /// let (done, leaving) = (std::sync::atomic::AtomicUsize::new(0), imports.clone());
+    /// let leaving = imports.clone();
+    /// tokio::spawn(async move {
+    ///     tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    ///     leaving.leave().await
+    /// });
     /// imports
-    ///     .run(|partition| {
+    ///     .run(|partition| async move {
     ///         println!("working on {} with token {}", partition.name(), partition.fencing_token());
-    ///         let is_last = done.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 1;
-    ///         let leaving = leaving.clone();
-    ///         async move { if is_last { leaving.leave().await } else { Ok(()) } }
+    ///         let (moves, asked) = tokio::sync::oneshot::channel::<()>();
+    ///         let _asks = partition.on_revoke(move || drop(moves));
+    ///         let _ = asked.await;
+    ///         Ok::<(), zkrecipes::Error>(())
     ///     })
     ///     .await?;
     /// # Ok(()) });
     /// ```
     ///
     /// # Cancel safety
-    /// Dropping the future drops those of `work` and lets go of their partitions in the background.
+    /// Dropping the future drops those of `work`, lets go of their partitions and leaves, in the background.
     pub async fn run<F, W, E>(&self, mut work: F) -> Result<()>
     where
         F: FnMut(Partition) -> W,
@@ -320,15 +350,13 @@ impl Partitioner {
         E: Display,
     {
         let session = self.sharing.client.session()?;
-        let mut pause = self.sharing.pause();
         let mut call = session.wait(None);
-        let ended = loop {
-            match self.joined(&session, &mut call).await {
-                Err(error) if error.kind() == ErrorKind::ConnectionLost => pause.pass(session.clock()).await,
-                Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(()),
-                joined => break joined.map_err(|error| error.with_path(self.path()))?,
-            }
+        let ended = match self.joined(&session, &mut call).await {
+            Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(()),
+            joined => joined.map_err(|error| error.with_path(self.path()))?,
         };
+        // Dropped before it is over, it leaves: nobody would work on what is won then.
+        let mut leaving = LeavingInBackground(Some(self.clone()));
         let mut bodies = FuturesUnordered::new();
         let end = loop {
             let won = tokio::select! {
@@ -342,7 +370,7 @@ impl Partitioner {
                     bodies.push(async move {
                         tokio::select! {
                             biased;
-                            _ = partition.hold().ended() => {}
+                            _ = partition.lost() => {}
                             outcome = working => {
                                 if let Err(error) = outcome {
                                     tell_failed(&partition, &error);
@@ -359,21 +387,34 @@ impl Partitioner {
         };
         // All is let go of or lost by now, so that each of them has ended.
         while bodies.next().await.is_some() {}
+        leaving.0 = None;
         end
     }
 
     /// Takes part no more: what it has is asked for, and taken from it after the time for draining. Answers when all is let go
-    /// of. For another time take another handle. NotHeld if it is no member.
+    /// of; so work on a partition that calls it waits for itself, and has to let go of that first. For another time take another
+    /// handle. NotHeld if it is no member.
     ///
     /// # Cancel safety
     /// Dropping the future leaves it to the background.
     pub async fn leave(&self) -> Result<()> {
         self.sharing.client.session()?;
-        match std::mem::replace(&mut *self.membership.lock().await, Place::Left) {
-            Place::Member(membership) => membership.leave().await,
-            Place::Apart | Place::Left => {
-                Err(Error::not_held("this is no member; next() makes it one").with_path(self.path()))
+        let left = {
+            let mut place = self.membership.lock().await;
+            match std::mem::take(&mut *place) {
+                Place::Member(membership) => {
+                    *place = Place::Left;
+                    Some(membership)
+                }
+                other => {
+                    *place = other;
+                    None
+                }
             }
+        };
+        match left {
+            Some(membership) => membership.leave().await,
+            None => Err(Error::not_held("this is no member").with_path(self.path())),
         }
     }
 
@@ -410,6 +451,20 @@ impl Partitioner {
 
 fn left() -> Error {
     Error::new(ErrorKind::Cancelled, "this member has left; make another partitioner to take part again")
+}
+
+/// Leaves when it is dropped.
+struct LeavingInBackground(Option<Partitioner>);
+
+impl Drop for LeavingInBackground {
+    fn drop(&mut self) {
+        if let Some(partitioner) = self.0.take()
+            && let Ok(session) = partitioner.sharing.client.session()
+        {
+            // It may have left.
+            session.clock().spawn(Box::pin(async move { drop(partitioner.leave().await) }));
+        }
+    }
 }
 
 /// What it is done with begins again, as long as it is ours.

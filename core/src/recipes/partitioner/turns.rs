@@ -82,7 +82,7 @@ async fn tend(sharing: &Sharing, partition: usize, mut is_ours: watch::Receiver<
         let Some(won) = unless(turn.acquire(), until_not(&mut is_ours)).await else { break };
         let held = match won {
             Ok(held) => held,
-            Err(error) if matches!(error.kind(), ErrorKind::ConnectionLost | ErrorKind::Denied) => {
+            Err(error) if error.kind() == ErrorKind::ConnectionLost => {
                 let path = turn.path();
                 tracing::warn!(target: "zkrecipes", event = "partition_not_won", path, %error, "a partition could not be queued for; trying again");
                 unless(pause.pass(session.clock()), until_not(&mut is_ours)).await;
@@ -105,7 +105,8 @@ async fn tend(sharing: &Sharing, partition: usize, mut is_ours: watch::Receiver<
         drop(sharing.withdraw(&hold));
         if session.now().since(began) > sharing.pause.1 {
             pause.restart();
-        } else if hold.tenure() == Tenure::Released && *is_ours.borrow() {
+        }
+        if hold.tenure() == Tenure::Released && *is_ours.borrow() {
             // Its owner could not work on it.
             unless(pause.pass(session.clock()), until_not(&mut is_ours)).await;
         }
