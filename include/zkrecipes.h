@@ -90,6 +90,10 @@
 /** The defaults of zkr_queue_options. */
 #define ZKR_QUEUE_OPTIONS_INIT { sizeof(zkr_queue_options), -1, -1, 1, ZKR_QUEUE_LAYOUT_SIMPLE, false, {0} }
 
+/** A service of which nothing is known yet. */
+#define ZKR_SERVICE_INIT \
+  { sizeof(zkr_service), NULL, NULL, NULL, NULL, NULL, -1, -1, ZKR_SERVICE_TYPE_DYNAMIC, true, {0} }
+
 /** What a verb answers. Everything but ZKR_OK has a sentence to go with it in the zkr_error. */
 typedef enum zkr_status {
   /** Done. */
@@ -243,6 +247,18 @@ typedef enum zkr_coordinator_state {
   ZKR_COORDINATOR_STATE_DONE = 2,
 } zkr_coordinator_state;
 
+/** How long the registration of a service lasts. */
+typedef enum zkr_service_type {
+  /** As long as the client that has registered it. */
+  ZKR_SERVICE_TYPE_DYNAMIC = 0,
+  /** Until it is unregistered. */
+  ZKR_SERVICE_TYPE_STATIC = 1,
+  /** Until it is unregistered; for services that are there for good. */
+  ZKR_SERVICE_TYPE_PERMANENT = 2,
+  /** As long as the client; the server appends a number of ten digits to the name of the node. */
+  ZKR_SERVICE_TYPE_DYNAMIC_SEQUENTIAL = 3,
+} zkr_service_type;
+
 /** Who may touch the nodes that we create. */
 typedef enum zkr_acl {
   /** ZKR_ACL_CREATOR when credentials are given, else ZKR_ACL_OPEN. */
@@ -318,6 +334,16 @@ typedef enum zkr_naming {
   ZKR_NAMING_ZOOKEEPER = 2,
 } zkr_naming;
 
+/** Which of the instances of a service is picked. */
+typedef enum zkr_pick_by {
+  /** One after the other. */
+  ZKR_PICK_BY_ROUND_ROBIN = 0,
+  /** Any. */
+  ZKR_PICK_BY_RANDOM = 1,
+  /** The same as before, as long as it is there. */
+  ZKR_PICK_BY_STICKY = 2,
+} zkr_pick_by;
+
 /** Whose queue it takes part in. */
 typedef enum zkr_queue_layout {
   /** Curator's SimpleDistributedQueue, which is ZooKeeper's own recipe; kazoo's Queue where the naming is kazoo's. */
@@ -381,6 +407,9 @@ typedef struct zkr_dead_letters zkr_dead_letters;
 /** Items that are taken when they are due, the first due first, by the clocks of those who put and take them. */
 typedef struct zkr_delay_queue zkr_delay_queue;
 
+/** Services below a path, and their instances, shared with everybody who uses that path, Curator's users too. */
+typedef struct zkr_discovery zkr_discovery;
+
 /**
  * Lets its parties begin together and end together, round after round. A handle is one member, which enters and
  * leaves; a member that dies frees the others.
@@ -410,6 +439,9 @@ typedef struct zkr_group zkr_group;
  * and the lock that it came from are freed.
  */
 typedef struct zkr_held zkr_held;
+
+/** Instances of a service, by the names of their nodes. */
+typedef struct zkr_instances zkr_instances;
 
 /** An item that was claimed. It stays claimed until it is settled, lost or freed. */
 typedef struct zkr_item zkr_item;
@@ -490,6 +522,9 @@ typedef struct zkr_queue zkr_queue;
  * for write with read in hand waits for itself.
  */
 typedef struct zkr_read_write_lock zkr_read_write_lock;
+
+/** A registered instance of a service. Freeing it ends nothing. */
+typedef struct zkr_registration zkr_registration;
 
 /**
  * At most so many permits at once in the whole ensemble, in the order of arrival. A handle may be acquired again and
@@ -1043,6 +1078,47 @@ typedef struct zkr_partitioner_options {
   int64_t drain_ms;
 } zkr_partitioner_options;
 
+/** A service to register. Start from ZKR_SERVICE_INIT; name and address have to be given. */
+typedef struct zkr_service {
+  /** sizeof(zkr_service), as ZKR_SERVICE_INIT sets it. */
+  size_t size;
+  /** Of which service it is an instance. */
+  const char *name;
+  /** What tells it from the other instances; NULL for a random one. */
+  const char *id;
+  /** Where it is: a host name or an address. */
+  const char *address;
+  /** What else is to be known of it, as JSON; NULL for nothing. */
+  const char *payload;
+  /** How its URI is made, such as {scheme}://{address}:{port}; NULL if it has none. */
+  const char *uri_spec;
+  /** Its port; -1 if it has none. */
+  int32_t port;
+  /** Its port for TLS; -1 if it has none. */
+  int32_t ssl_port;
+  /** How long its registration lasts. Unless told: ZKR_SERVICE_TYPE_DYNAMIC. */
+  zkr_service_type type;
+  /** Whether it is to be picked. Unless told: true. */
+  bool enabled;
+  /** Zero. */
+  uint8_t reserved[3];
+} zkr_service;
+
+/** The end of registering. On ZKR_OK the registration belongs to the callback, otherwise it is NULL; the error is only lent. */
+typedef void (*zkr_registration_callback)(zkr_status status,
+                                          zkr_registration *registration,
+                                          const zkr_error *error,
+                                          void *user_data);
+
+/**
+ * The end of zkr_discovery_instances_async and the like, or what zkr_discovery_watch tells. On ZKR_OK the list belongs
+ * to the callback, otherwise it is NULL; the error is only lent.
+ */
+typedef void (*zkr_instances_callback)(zkr_status status,
+                                       zkr_instances *instances,
+                                       const zkr_error *error,
+                                       void *user_data);
+
 /**
  * The end of zkr_transaction_commit_results_async. On ZKR_OK the list belongs to the callback, otherwise it is NULL;
  * the error is only lent.
@@ -1169,6 +1245,32 @@ typedef struct zkr_commit_status {
    */
   const char *problem;
 } zkr_commit_status;
+
+/** An instance of a service, as it was found. */
+typedef struct zkr_instance {
+  /** Of which service it is an instance. */
+  const char *name;
+  /** What tells it from the other instances. */
+  const char *id;
+  /** Where it is; empty where it has not said so, never NULL. */
+  const char *address;
+  /** What else it says of itself, as JSON; NULL for nothing. */
+  const char *payload;
+  /** How its URI is made; NULL if it has none. */
+  const char *uri_spec;
+  /** Its URI; NULL if it has none. */
+  const char *uri;
+  /** When it was registered, by the clock of who did that: milliseconds since 1970. */
+  int64_t registered_at_ms;
+  /** Its port; -1 if it has none. */
+  int32_t port;
+  /** Its port for TLS; -1 if it has none. */
+  int32_t ssl_port;
+  /** How long its registration lasts. */
+  zkr_service_type type;
+  /** Whether it is to be picked. */
+  bool enabled;
+} zkr_instance;
 
 /** One number of a client. */
 typedef struct zkr_metric {
@@ -4837,6 +4939,160 @@ zkr_status zkr_partitioner_members_async(zkr_partitioner *partitioner,
                                          zkr_entries_callback callback,
                                          void *user_data);
 
+/** The name of a type, the same in every language of zkrecipes: "dynamic", "static", "permanent", "dynamic_sequential". */
+const char *zkr_service_type_name(zkr_service_type kind);
+
+/**
+ * One of them did not serve: for 30 seconds the handle that has found it does not pick it. Asks no server, and tells nobody else.
+ * Past the end of the list it does nothing.
+ */
+void zkr_instances_failed(const zkr_instances *instances,
+                          size_t index);
+
+/* Registrations --------------------------------------------------------------------------------------- */
+
+/** Frees a registration, which ends nothing. NULL and freed ones are ignored. */
+void zkr_registration_free(zkr_registration *registration);
+
+/**
+ * What tells it from the other instances of the service; NULL for a handle that cannot be used. Valid until it is
+ * freed.
+ */
+const char *zkr_registration_id(const zkr_registration *registration);
+
+/**
+ * Replaces what is to be known of it. id may be NULL, and has to be the same otherwise, as have name and type.
+ * ZKR_NOT_HELD if it was unregistered. ZKR_CONNECTION_LOST means not yet; of a dynamic one it goes on in the
+ * background. ZKR_NO_NODE if somebody has deleted the node of a static or permanent one.
+ */
+zkr_status zkr_registration_update(zkr_registration *registration,
+                                   const zkr_service *service,
+                                   zkr_error **error);
+
+/** zkr_registration_update in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_registration_update_async(zkr_registration *registration,
+                                         const zkr_service *service,
+                                         zkr_done_callback callback,
+                                         void *user_data);
+
+/**
+ * Takes it back. ZKR_NOT_HELD if it was unregistered already. ZKR_CONNECTION_LOST means unconfirmed: of a dynamic one
+ * the deletion goes on in the background, another one may still be there.
+ */
+zkr_status zkr_registration_unregister(zkr_registration *registration,
+                                       zkr_error **error);
+
+/** zkr_registration_unregister in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_registration_unregister_async(zkr_registration *registration,
+                                             zkr_done_callback callback,
+                                             void *user_data);
+
+/* Service discovery ----------------------------------------------------------------------------------- */
+
+/**
+ * Makes a handle of the services below a path. Validates, but sends nothing. On success *discovery belongs to the
+ * caller: free it with zkr_discovery_free.
+ */
+zkr_status zkr_discovery_new(zkr_client *client,
+                             const char *path,
+                             zkr_discovery **discovery,
+                             zkr_error **error);
+
+/**
+ * Frees a discovery. Calls in progress on it go on, what was registered stays registered, and subscriptions go on.
+ * NULL and freed ones are ignored.
+ */
+void zkr_discovery_free(zkr_discovery *discovery);
+
+/** Where the services are; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_discovery_path(const zkr_discovery *discovery);
+
+/**
+ * Registers an instance of a service. A dynamic one is kept over all sessions of the client until it is unregistered
+ * or the client is closed; a static or permanent one stays until it is unregistered. On success *registration belongs
+ * to the caller: free it with zkr_registration_free, which ends nothing.
+ *
+ * ZKR_EXISTS if there is one of that id. (That may be the one that a crashed process has left: its id is free after
+ * its session timeout.) Only a static or permanent one takes the place of another such one.
+ */
+zkr_status zkr_discovery_register(zkr_discovery *discovery,
+                                  const zkr_service *service,
+                                  zkr_registration **registration,
+                                  zkr_error **error);
+
+/** zkr_discovery_register in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_discovery_register_async(zkr_discovery *discovery,
+                                        const zkr_service *service,
+                                        zkr_registration_callback callback,
+                                        void *user_data);
+
+/**
+ * The instances of a service; none if there is no such service. On success *found belongs to the caller: free it with
+ * zkr_instances_free.
+ */
+zkr_status zkr_discovery_instances(zkr_discovery *discovery,
+                                   const char *name,
+                                   zkr_instances **found,
+                                   zkr_error **error);
+
+/** zkr_discovery_instances in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_discovery_instances_async(zkr_discovery *discovery,
+                                         const char *name,
+                                         zkr_instances_callback callback,
+                                         void *user_data);
+
+/**
+ * The services that there are, sorted. One whose last instance has gone is there for a while. On success *services
+ * belongs to the caller: free it with zkr_strings_free.
+ */
+zkr_status zkr_discovery_names(zkr_discovery *discovery,
+                               zkr_strings **services,
+                               zkr_error **error);
+
+/** zkr_discovery_names in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_discovery_names_async(zkr_discovery *discovery,
+                                     zkr_strings_callback callback,
+                                     void *user_data);
+
+/**
+ * Tells the instances of a service, now and whenever they are others: always the latest. The list belongs to the
+ * callback. subscription and the end are as for zkr_config_watch.
+ */
+zkr_status zkr_discovery_watch(zkr_discovery *discovery,
+                               const char *name,
+                               zkr_instances_callback callback,
+                               void *user_data,
+                               zkr_subscription **subscription,
+                               zkr_error **error);
+
+/**
+ * One of the instances of a service: a list of one, which is empty if there is none that may be picked. Disabled ones
+ * are not picked, nor for 30 seconds those that have failed. Only the first call for a service asks a server: from
+ * then on it is followed until the handle is freed. On success *picked belongs to the caller: free it with
+ * zkr_instances_free.
+ */
+zkr_status zkr_discovery_pick(zkr_discovery *discovery,
+                              const char *name,
+                              zkr_pick_by by,
+                              zkr_instances **picked,
+                              zkr_error **error);
+
+/** zkr_discovery_pick in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_discovery_pick_async(zkr_discovery *discovery,
+                                    const char *name,
+                                    zkr_pick_by by,
+                                    zkr_instances_callback callback,
+                                    void *user_data);
+
+/**
+ * An instance did not serve: for 30 seconds this handle does not pick it. Asks no server, and tells nobody else. The
+ * same as zkr_instances_failed, for who has nothing but its name and id.
+ */
+zkr_status zkr_discovery_failed(zkr_discovery *discovery,
+                                const char *name,
+                                const char *id,
+                                zkr_error **error);
+
 /* Sequencers ------------------------------------------------------------------------------------------ */
 
 /**
@@ -5261,6 +5517,15 @@ zkr_proposal *zkr_proposals_take(const zkr_proposals *proposals, size_t index);
 
 /** Frees a list. NULL and freed ones are ignored. */
 void zkr_proposals_free(zkr_proposals *proposals);
+
+/** How many there are. */
+size_t zkr_instances_count(const zkr_instances *instances);
+
+/** One of them, or NULL past the end. Valid until the list is freed. */
+const zkr_instance *zkr_instances_get(const zkr_instances *instances, size_t index);
+
+/** Frees a list. NULL and freed ones are ignored. */
+void zkr_instances_free(zkr_instances *instances);
 
 /** How many there are. */
 size_t zkr_metrics_count(const zkr_metrics *metrics);

@@ -203,6 +203,25 @@ inline constexpr LogLevel LogLevel::Info{ZKR_LOG_INFO};
 inline constexpr LogLevel LogLevel::Debug{ZKR_LOG_DEBUG};
 inline constexpr LogLevel LogLevel::Trace{ZKR_LOG_TRACE};
 
+/** How long the registration of a service lasts. */
+struct ServiceType : detail::Choice<zkr_service_type> {
+  using Choice::Choice;
+  static const ServiceType Dynamic, Static, Permanent, DynamicSequential;
+};
+inline constexpr ServiceType ServiceType::Dynamic{ZKR_SERVICE_TYPE_DYNAMIC};
+inline constexpr ServiceType ServiceType::Static{ZKR_SERVICE_TYPE_STATIC};
+inline constexpr ServiceType ServiceType::Permanent{ZKR_SERVICE_TYPE_PERMANENT};
+inline constexpr ServiceType ServiceType::DynamicSequential{ZKR_SERVICE_TYPE_DYNAMIC_SEQUENTIAL};
+
+/** Which of the instances of a service is picked. */
+struct PickBy : detail::Choice<zkr_pick_by> {
+  using Choice::Choice;
+  static const PickBy RoundRobin, Random, Sticky;
+};
+inline constexpr PickBy PickBy::RoundRobin{ZKR_PICK_BY_ROUND_ROBIN};
+inline constexpr PickBy PickBy::Random{ZKR_PICK_BY_RANDOM};
+inline constexpr PickBy PickBy::Sticky{ZKR_PICK_BY_STICKY};
+
 /** Which of Curator's counters takes part. */
 struct CounterLayout : detail::Choice<zkr_counter_layout> {
   using Choice::Choice;
@@ -274,6 +293,7 @@ inline const char *name_of(zkr_state state) noexcept { return zkr_state_name(sta
 inline const char *name_of(zkr_reason reason) noexcept { return zkr_reason_name(reason); }
 inline const char *name_of(zkr_log_level level) noexcept { return zkr_log_level_name(level); }
 inline const char *name_of(zkr_commit_mode mode) noexcept { return zkr_commit_mode_name(mode); }
+inline const char *name_of(zkr_service_type type) noexcept { return zkr_service_type_name(type); }
 inline const char *name_of(zkr_outcome outcome) noexcept { return zkr_outcome_name(outcome); }
 inline const char *name_of(zkr_coordinator_state state) noexcept { return zkr_coordinator_state_name(state); }
 
@@ -728,6 +748,60 @@ struct NodeState {
   std::map<std::string, std::pair<std::string, Stat>> subtree;
 };
 
+/** A service to register: Discovery::register. */
+struct Service {
+  /** Of which service it is an instance. */
+  std::string name;
+  /** Where it is: a host name or an address. */
+  std::string address;
+  /** Its port, if it has one. */
+  std::optional<std::uint16_t> port = std::nullopt;
+  /** Its port for TLS, if it has one. */
+  std::optional<std::uint16_t> ssl_port = std::nullopt;
+  /** What else is to be known of it, as JSON; empty for nothing. */
+  std::string payload = "";
+  /** How long its registration lasts. */
+  ServiceType type = ServiceType::Dynamic;
+  /** How its URI is made, such as {scheme}://{address}:{port}; empty if it has none. */
+  std::string uri_spec = "";
+  /** Whether it is to be picked. */
+  bool enabled = true;
+  /** What tells it from the other instances; empty for a random one. */
+  std::string id = "";
+};
+
+/** An instance of a service, as it was found. */
+struct Instance {
+  /** Of which service it is an instance. */
+  std::string name;
+  /** What tells it from the other instances. */
+  std::string id;
+  /** Where it is; empty where it has not said so. */
+  std::string address;
+  /** Its port, if it has one. */
+  std::optional<std::uint16_t> port;
+  /** Its port for TLS, if it has one. */
+  std::optional<std::uint16_t> ssl_port;
+  /** What else it says of itself, as JSON; nothing if it says nothing. */
+  std::optional<std::string> payload;
+  /** How long its registration lasts. */
+  ServiceType type;
+  /** How its URI is made. */
+  std::optional<std::string> uri_spec;
+  /** Whether it is to be picked. */
+  bool enabled;
+  /** When it was registered, by the clock of who did that. */
+  std::chrono::system_clock::time_point registered_at;
+  /** Its URI, where it has said how that is made. */
+  std::optional<std::string> uri;
+  /** Where it was found; of no interest to users. */
+  std::pair<std::shared_ptr<const zkr_instances>, std::size_t> found;
+
+  /** It did not serve: for 30 seconds the object that has found it does not pick it. Asks no server, and
+   * tells nobody else. */
+  void failed() const noexcept { zkr_instances_failed(found.first.get(), found.second); }
+};
+
 /** What was known last, without asking anybody. */
 struct Cached {
   /** Nothing where there was none. */
@@ -820,6 +894,54 @@ inline std::optional<Leader> leader(zkr_leader *handle) {
   return copied(handle);
 }
 
+/** A service for C, which stays that of the caller. */
+inline zkr_service given(const Service &service) {
+  zkr_service given = ZKR_SERVICE_INIT;
+  given.name = c_text("name", service.name);
+  given.id = c_text_if_any("id", service.id);
+  given.address = c_text("address", service.address);
+  given.payload = c_text_if_any("payload", service.payload);
+  given.uri_spec = c_text_if_any("uri_spec", service.uri_spec);
+  if (service.port) given.port = *service.port;
+  if (service.ssl_port) given.ssl_port = *service.ssl_port;
+  given.type = service.type;
+  given.enabled = service.enabled;
+  return given;
+}
+
+inline std::vector<Instance> instances(zkr_instances *list) {
+  const std::shared_ptr<const zkr_instances> found(
+      list, [](const zkr_instances *list) { zkr_instances_free(const_cast<zkr_instances *>(list)); });
+  const auto text = [](const char *text) { return text ? std::optional<std::string>(text) : std::nullopt; };
+  const auto port = [](std::int32_t port) {
+    return port < 0 ? std::nullopt : std::optional<std::uint16_t>(static_cast<std::uint16_t>(port));
+  };
+  std::vector<Instance> all;
+  for (std::size_t i = 0; i < zkr_instances_count(list); i++) {
+    const zkr_instance *one = zkr_instances_get(list, i);
+    const std::chrono::system_clock::time_point registered{Milliseconds(one->registered_at_ms)};
+    all.push_back({one->name,
+                   one->id,
+                   one->address,
+                   port(one->port),
+                   port(one->ssl_port),
+                   text(one->payload),
+                   one->type,
+                   text(one->uri_spec),
+                   one->enabled,
+                   registered,
+                   text(one->uri),
+                   {found, i}});
+  }
+  return all;
+}
+
+/** The only one of a list, if there is one. */
+inline std::optional<Instance> instance(zkr_instances *list) {
+  const auto found = instances(list);
+  return found.empty() ? std::nullopt : std::optional<Instance>(found.front());
+}
+
 inline Contender contender(const zkr_contender &one) {
   return Contender{one.node,
                    one.identity,
@@ -877,6 +999,10 @@ struct Calls {
   static void entries(zkr_status status, zkr_entries *list, const zkr_error *error, void *following) {
     const Handle<zkr_entries, zkr_entries_free> freed(list);
     follow<std::map<std::string, std::string>>(status, error, following, [&] { return copied(list); });
+  }
+
+  static void instances(zkr_status status, zkr_instances *list, const zkr_error *error, void *following) {
+    follow<std::vector<Instance>>(status, error, following, [&] { return detail::instances(list); });
   }
 
   static void group(zkr_status status, const zkr_group_event *event, const zkr_error *error,
@@ -2702,6 +2828,41 @@ class Partitions {
   bool are_named_ = false;
 };
 
+/** A registered instance of a service. It stays registered when this object goes. */
+class Registration {
+ public:
+  explicit Registration(zkr_registration *handle) : handle_(handle) {}
+
+  // --- generated from api: registration
+
+  /** What tells it from the other instances of the service. */
+  std::string id() const { return detail::text(zkr_registration_id(get())); }
+
+  /**
+   * Replaces what is to be known of it. The id may be empty, and has to be the same otherwise, as have
+   * name and type. Throws NotHeld if it was unregistered, NoNode if somebody has deleted the node of a
+   * static or permanent one.
+   */
+  void update(const Service &service) {
+    const zkr_service given = detail::given(service);
+    detail::Outcome outcome;
+    outcome.check(zkr_registration_update(get(), &given, outcome.place()));
+  }
+
+  /** Takes it back. Throws NotHeld if it was unregistered already. */
+  void unregister() {
+    detail::Outcome outcome;
+    outcome.check(zkr_registration_unregister(get(), outcome.place()));
+  }
+
+  // --- end of generated
+
+  zkr_registration *get() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_registration, zkr_registration_free> handle_;
+};
+
 // --- generated from api: recipes
 
 /**
@@ -3173,6 +3334,86 @@ class DelayQueue {
 
  private:
   detail::Handle<zkr_delay_queue, zkr_delay_queue_free> handle_;
+};
+
+/**
+ * Services below a path, and their instances, shared with everybody who uses that path, Curator's users
+ * too.
+ */
+class Discovery {
+ public:
+  explicit Discovery(zkr_discovery *handle) : handle_(handle) {}
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_discovery_path(handle())); }
+
+  /**
+   * Registers an instance of a service. A dynamic one is kept over all sessions of the client until it is
+   * unregistered or the client is closed; a static or permanent one stays until it is unregistered. Throws
+   * Exists if there is one of that id, which a crashed process may have left until its session timeout.
+   * Only a static or permanent one takes the place of another such one.
+   */
+  Registration register_service(const Service &service) {
+    const zkr_service given = detail::given(service);
+    detail::Outcome outcome;
+    zkr_registration *registration = nullptr;
+    outcome.check(zkr_discovery_register(handle(), &given, &registration, outcome.place()));
+    return Registration(registration);
+  }
+
+  /** The instances of a service; none if there is no such service. */
+  std::vector<Instance> instances(const std::string &name) const {
+    detail::Outcome outcome;
+    zkr_instances *found = nullptr;
+    outcome.check(zkr_discovery_instances(handle(), detail::c_text("name", name), &found, outcome.place()));
+    return detail::instances(found);
+  }
+
+  /** The services that there are, sorted. One whose last instance has gone is there for a while. */
+  std::vector<std::string> names() const {
+    detail::Outcome outcome;
+    zkr_strings *services = nullptr;
+    outcome.check(zkr_discovery_names(handle(), &services, outcome.place()));
+    return detail::strings(services);
+  }
+
+  /** Tells the instances of a service, now and whenever they are others. ended is as for Config::watch. */
+  Subscription watch(const std::string &name, std::function<void(const std::vector<Instance> &)> changed,
+                     std::function<void(const Error &)> ended = nullptr) const {
+    return detail::Calls::subscribe(
+        detail::Following<std::vector<Instance>>{std::move(changed), std::move(ended)},
+        [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_discovery_watch(handle(), detail::c_text("name", name), &detail::Calls::instances, data,
+                                     out, error);
+        });
+  }
+
+  /**
+   * One of the instances of a service, or nothing if there is none that may be picked. Disabled ones are
+   * not picked, nor for 30 seconds those that have failed. Only the first call for a service asks a
+   * server: from then on it is followed.
+   */
+  std::optional<Instance> pick(const std::string &name, PickBy by = PickBy::RoundRobin) const {
+    detail::Outcome outcome;
+    zkr_instances *picked = nullptr;
+    outcome.check(zkr_discovery_pick(handle(), detail::c_text("name", name), by, &picked, outcome.place()));
+    return detail::instance(picked);
+  }
+
+  /**
+   * An instance did not serve: for 30 seconds this object does not pick it. The same as Instance::failed,
+   * for who has nothing but its name and id.
+   */
+  void failed(const std::string &name, const std::string &id) {
+    detail::Outcome outcome;
+    outcome.check(zkr_discovery_failed(handle(), detail::c_text("name", name), detail::c_text("id", id),
+                                       outcome.place()));
+  }
+
+  zkr_discovery *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_discovery, zkr_discovery_free> handle_;
 };
 
 /** How a group behaves. */
@@ -4337,6 +4578,14 @@ class Client {
     zkr_delay_queue *made = nullptr;
     outcome.check(zkr_delay_queue_new(get(), detail::c_text("path", path), &given, &made, outcome.place()));
     return DelayQueue(made);
+  }
+
+  /** Makes a handle of the services below a path. Validates, but sends nothing. */
+  Discovery discovery(const std::string &path) {
+    detail::Outcome outcome;
+    zkr_discovery *made = nullptr;
+    outcome.check(zkr_discovery_new(get(), detail::c_text("path", path), &made, outcome.place()));
+    return Discovery(made);
   }
 
   /**

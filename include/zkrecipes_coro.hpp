@@ -472,6 +472,40 @@ inline Awaited<void> put(const DelayQueue &it, const std::string &data, Millisec
       });
 }
 
+inline Awaited<Registration> register_service(const Discovery &it, const Service &service) {
+  const zkr_service given = detail::given(service);
+  return detail::launch<Registration, zkr_registration *>(
+      {}, [](zkr_registration *registration) -> Registration { return Registration(registration); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_discovery_register_async(it.handle(), &given, callback, user);
+      });
+}
+
+inline Awaited<std::vector<Instance>> instances(const Discovery &it, const std::string &name) {
+  return detail::launch<std::vector<Instance>, zkr_instances *>(
+      {}, [](zkr_instances *found) -> std::vector<Instance> { return detail::instances(found); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_discovery_instances_async(it.handle(), detail::c_text("name", name), callback, user);
+      });
+}
+
+inline Awaited<std::vector<std::string>> names(const Discovery &it) {
+  return detail::launch<std::vector<std::string>, zkr_strings *>(
+      {}, [](zkr_strings *services) -> std::vector<std::string> { return detail::strings(services); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_discovery_names_async(it.handle(), callback, user);
+      });
+}
+
+inline Awaited<std::optional<Instance>> pick(const Discovery &it, const std::string &name,
+                                             PickBy by = PickBy::RoundRobin) {
+  return detail::launch<std::optional<Instance>, zkr_instances *>(
+      {}, [](zkr_instances *picked) -> std::optional<Instance> { return detail::instance(picked); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_discovery_pick_async(it.handle(), detail::c_text("name", name), by, callback, user);
+      });
+}
+
 inline Awaited<void> enter(const DoubleBarrier &it, Milliseconds timeout = forever,
                            std::stop_token stop = {}) {
   return detail::launch<void>(
@@ -1091,6 +1125,23 @@ inline Awaited<void> put_many(const Queue &it, const std::vector<std::string> &i
       [&](zkr_cancel_token *token, auto callback, void *user) {
         return zkr_queue_put_many_cancellable_async(it.handle(), given.data(), given.sizes(), given.count(),
                                                     detail::wait_ms(timeout), token, callback, user);
+      });
+}
+
+inline Awaited<void> update(const Registration &it, const Service &service) {
+  const zkr_service given = detail::given(service);
+  return detail::launch<void>(
+      {}, []() {},
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_registration_update_async(it.get(), &given, callback, user);
+      });
+}
+
+inline Awaited<void> unregister(const Registration &it) {
+  return detail::launch<void>(
+      {}, []() {},
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_registration_unregister_async(it.get(), callback, user);
       });
 }
 

@@ -26,6 +26,7 @@ MODULES = {
     "nodes": "crate",
     "proxy": "crate",
     "server": "crate",
+    "services": "crate",
     "verbs": "crate",
 }
 

@@ -151,6 +151,25 @@ INPUTS = {
     "commit_mode": Input(
         "{n}: GivenCommitMode", "commits::mode({n})?", cpp="CommitMode {n} = CommitMode::Coordinator", rust="CommitMode"
     ),
+    "service": Input(
+        "{n}: *const zkr_service",
+        "services::service({n})?",
+        cpp="const Service &{n}",
+        give="&given",
+        before="const zkr_service given = detail::given({n});\n",
+        rust="Service",
+    ),
+    "changed_service": Input(
+        "{n}: *const zkr_service",
+        "services::changed(&core, {n})?",
+        cpp="const Service &{n}",
+        give="&given",
+        before="const zkr_service given = detail::given({n});\n",
+        rust="Service",
+    ),
+    "pick_by": Input(
+        "{n}: GivenPickBy", "services::pick_by({n})?", cpp="PickBy {n} = PickBy::RoundRobin", rust="PickBy"
+    ),
     "count": Input("{n}: usize", 'input::count("{n}", {n})?', cpp="std::size_t {n}", rust="usize"),
     "count_or_one": Input("{n}: usize", 'input::count("{n}", {n})?', cpp="std::size_t {n} = 1", rust="usize"),
     "i32": Input("{n}: i32", cpp="std::int32_t {n}", rust="i32"),
@@ -338,6 +357,23 @@ OUTPUTS = {
         "detail::commit_statuses({n})",
         rust="Vec<CommitStatus>",
     ),
+    "registration": Output(
+        "*mut zkr_registration",
+        "zkr_registration_callback",
+        "zkr_registration *{n} = nullptr",
+        "Registration",
+        "Registration({n})",
+        rust="Registration",
+        wrap="Registration::of",
+    ),
+    "instances": Output(
+        "*mut zkr_instances",
+        "zkr_instances_callback",
+        "zkr_instances *{n} = nullptr",
+        "std::vector<Instance>",
+        "detail::instances({n})",
+        rust="Vec<Instance>",
+    ),
     "queue": Output("*mut zkr_queue", "", "zkr_queue *{n} = nullptr", "Queue", "Queue({n})"),
     "requests": Output(
         "*mut zkr_test_requests",
@@ -419,6 +455,7 @@ STREAMS = {
     "leader": ("std::optional<Leader>", "Option<Leader>"),
     "leadership": ("Leadership", "Leadership"),
     "number": ("std::int64_t", "i64"),
+    "instances": ("std::vector<Instance>", "Vec<Instance>"),
 }
 
 # What a stream hands over; anything else it lends.

@@ -72,6 +72,7 @@ HOMES = {
     "count": "crate::remote",
     "drop_quietly": "crate::event_loop",
     "finite": "crate::options",
+    "instances": "crate::services",
     "leader": "crate::election",
     "long": "crate::remote",
     "named": "crate::names",

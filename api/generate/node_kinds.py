@@ -81,6 +81,7 @@ ANSWERS = {
     "GroupEvent": Answer("GroupEvent", "Event::from", "eventOf({it})"),
     "Outcome": Answer("CommitOutcome", "Outcome::name"),
     "Vec<CommitStatus>": Answer("CommitStatus[]", "statuses"),
+    "Vec<Instance>": Answer("Instance[]", "instances"),
     "Option<CommitStatus>": Answer("CommitStatus | null", "status"),
 }
 

@@ -26,6 +26,7 @@ HOMES = {
     "Origin": "crate::client",
     "PyBytes": "pyo3::types",
     "PyCFunction": "pyo3::types",
+    "PyDict": "pyo3::types",
     "Seed": "crate::face",
     "Waiting": "crate::waiting",
     "convert": "crate",
@@ -35,6 +36,7 @@ HOMES = {
     "list": "crate::answer",
     "DeadLettersBase": "crate::queue",
     "queue": "crate::queue",
+    "services": "crate",
     "recipe": "crate::face",
 }
 HAND = re.MULTILINE | re.DOTALL

@@ -255,8 +255,12 @@ def awaited(one: Type) -> str:
     return "".join(line for verb in made for line in verb.splitlines(keepends=True) if line.strip())
 
 
+# Classes that stand behind those whose verbs answer them.
+LATER = {"Registration"}
+
+
 def quoted(type_: str) -> str:
-    return type_ if type_.isidentifier() else f'"{type_}"'
+    return type_ if type_.isidentifier() and type_ not in LATER else f'"{type_}"'
 
 
 def asyncio_classes(listed: list[Type]) -> str:

@@ -58,6 +58,17 @@ ARGUMENTS = {
     "mode": Argument("_CreateMode", "convert::create_mode({n}, ttl)?", default='"persistent"'),
     "ttl": Argument("float | None", "", default="None"),
     "watch_kind": Argument(word("data", "children", "subtree"), 'convert::word_or("{n}", {n})?', default='"data"'),
+    "service": Argument("Service", "services::service({n})?"),
+    "changed_service": Argument("Service | None", "{n}.map(services::service).transpose()?", default="None"),
+    "service_changes": Argument(
+        "",
+        "services::changed(&slf.get().core, service, {n})?",
+        several="*, address: str = ..., port: int | None = ..., ssl_port: int | None = ..., payload: Any = ..., "
+        "uri_spec: str | None = ..., enabled: bool = ...",
+    ),
+    "pick_by": Argument(
+        word("round_robin", "random", "sticky"), 'convert::word_or("{n}", {n})?', default='"round_robin"'
+    ),
     "commit_mode": Argument(word("coordinator", "peer"), 'convert::word_or("{n}", {n})?', default='"coordinator"'),
 }
 
@@ -84,6 +95,7 @@ OBJECTS = {
     ),
     "proposal": Answer("Proposal", "ProposalBase::of(py, &origin, answer.hand_over().into())"),
     "proposals": Answer("list[Proposal]", "list(py, answer, |one| ProposalBase::of(py, &origin, one.into()))"),
+    "registration": Answer("Registration", "RegistrationBase::of(py, &origin, answer.hand_over())"),
     "held": Answer("Held"),
     "partition": Answer("Held", "held::partition(py, origin, answer)"),
     "leadership": Answer("Leadership"),
@@ -102,6 +114,7 @@ ANSWERS = OBJECTS | {
     "entries": Answer("dict[str, bytes]"),
     "owners": Answer("dict[str, str | None]"),
     "weights": Answer("dict[str, int]"),
+    "instances": Answer("list[Instance]"),
     "contenders": Answer("list[Contender]"),
     "part_results": Answer("list[str | Stat | None]"),
     "leader": Answer("Leader | None"),
@@ -142,6 +155,7 @@ STREAMS = {
     "leader": "Leader | None",
     "node": "Any",
     "number": "int",
+    "instances": "list[Instance]",
 }
 # What a callback is told.
 TELLS = {"lost": "[Lost]", "revoke": "[]", "wait": "[WaitProgress]"}

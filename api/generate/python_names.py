@@ -10,6 +10,7 @@ from python import Type
 NATIVE = {"Client", "DeadLetters", "Election", "Error", "Feed", "Handle", "Held", "Hold", "InvalidType", "Item"}
 NATIVE |= {"Leadership", "Lock", "MultiLock", "ReadWriteLock", "Semaphore", "version"}
 VALUES = {"Cached", "Changed", "ClientOptions", "CommitStatus", "Contender", "DeadLetter", "GroupEvent", "Histogram"}
+VALUES |= {"Instance", "Service"}
 VALUES |= {"Joined", "Leader", "Left", "Metrics", "QueueStats", "RetryOptions", "SaslOptions", "SiteStatus", "Snapshot"}
 VALUES |= {"Stat", "State", "TlsOptions", "Versioned", "WaitProgress"}
 # What only one of the two faces has.

@@ -8,6 +8,7 @@
 //!   [`processes`] ends what it started).
 //! - `elect`: runs a command while it leads; `leader`: who does.
 //! - `members`: who is in a group.
+//! - `services`: which services there are, and their instances.
 //! - `counter`: reads and changes a counter.
 //! - `latch`: counts down, and waits until nothing is left.
 //! - `partition`: runs a command for each partition that is ours; `partitions`: who has which.
@@ -17,7 +18,7 @@
 //! - `2pc`: looks after two-phase commits ([`two_phase`]).
 //! - `doctor`: looks at the servers.
 //! - `tree`: what stands below a path ([`nodes`]).
-//! - `members` and `queue` say in the end which nodes were left out ([`skipped`]).
+//! - `members`, `services` and `queue` say in the end which nodes were left out ([`skipped`]).
 //! - `completions`, `man`: for shells and for man(1) ([`pages`]).
 
 mod args;
@@ -49,6 +50,7 @@ mod queue;
 mod revoke;
 mod screen;
 mod serve;
+mod services;
 mod signals;
 mod skipped;
 mod survey;
@@ -100,6 +102,7 @@ enum Verb {
     Elect(elect::Args),
     Leader(leader::Args),
     Members(members::Args),
+    Services(services::Args),
     Config(config::Args),
     Counter(counter::Args),
     Barrier(barrier::Args),
@@ -158,6 +161,7 @@ fn dispatch(args: Vec<OsString>) -> Outcome {
         Verb::Elect(args) => elect::run(args, common),
         Verb::Leader(args) => leader::run(args, common),
         Verb::Members(args) => members::run(args, common),
+        Verb::Services(args) => services::run(args, common),
         Verb::Config(args) => config::run(args, common),
         Verb::Counter(args) => counter::run(args, common),
         Verb::Barrier(args) => barrier::run(args, common),

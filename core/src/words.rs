@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crate::{
     CommitMode, CoordinatorState, CounterLayout, CreateMode, ElectionLayout, Error, GroupLayout, LeaseMode,
-    LostReason, Naming, Outcome, QueueLayout, Result, State, WatchKind,
+    LostReason, Naming, Outcome, PickBy, QueueLayout, Result, ServiceType, State, WatchKind,
 };
 
 impl State {
@@ -128,6 +128,48 @@ impl FromStr for LeaseMode {
             "strict" => Ok(LeaseMode::Strict),
             "relaxed" => Ok(LeaseMode::Relaxed),
             _ => Err(Error::invalid("lease", format!("{s:?} is not one of strict, relaxed"))),
+        }
+    }
+}
+
+impl ServiceType {
+    /// `dynamic`, `static`, `permanent` or `dynamic_sequential`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ServiceType::Dynamic => "dynamic",
+            ServiceType::Static => "static",
+            ServiceType::Permanent => "permanent",
+            ServiceType::DynamicSequential => "dynamic_sequential",
+        }
+    }
+}
+
+impl FromStr for ServiceType {
+    type Err = Error;
+
+    fn from_str(s: &str) -> Result<ServiceType> {
+        match s {
+            "dynamic" => Ok(ServiceType::Dynamic),
+            "static" => Ok(ServiceType::Static),
+            "permanent" => Ok(ServiceType::Permanent),
+            "dynamic_sequential" => Ok(ServiceType::DynamicSequential),
+            _ => Err(Error::invalid(
+                "type",
+                format!("{s:?} is not one of dynamic, static, permanent, dynamic_sequential"),
+            )),
+        }
+    }
+}
+
+impl FromStr for PickBy {
+    type Err = Error;
+
+    fn from_str(s: &str) -> Result<PickBy> {
+        match s {
+            "round_robin" => Ok(PickBy::RoundRobin),
+            "random" => Ok(PickBy::Random),
+            "sticky" => Ok(PickBy::Sticky),
+            _ => Err(Error::invalid("by", format!("{s:?} is not one of round_robin, random, sticky"))),
         }
     }
 }

@@ -23,7 +23,7 @@ const HOUSE: &[&[&str]] = &[
     &["tls"],
     &["hosts"],
     &["options"],
-    &["futures", "metrics", "mutex", "path", "process", "sanitizer", "signals", "stack", "time"],
+    &["futures", "json", "metrics", "mutex", "path", "process", "sanitizer", "signals", "stack", "time"],
     &["error"],
     &["printable"],
 ];

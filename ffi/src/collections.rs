@@ -153,7 +153,7 @@ impl<H: Object> Several<H> {
 pub(crate) struct List<E> {
     entries: Vec<E>,
     // What the entries point into.
-    _texts: Texts,
+    texts: Texts,
 }
 
 // SAFETY: the pointers of the entries lead into what is kept beside them, which never changes.
@@ -187,7 +187,7 @@ impl<E> List<E> {
     pub(crate) fn new<T>(found: &[T], entry: impl Fn(&T, &mut Texts) -> E) -> List<E> {
         let mut texts = Texts::default();
         let entries = found.iter().map(|one| entry(one, &mut texts)).collect();
-        List { entries, _texts: texts }
+        List { entries, texts }
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -196,6 +196,11 @@ impl<E> List<E> {
 
     pub(crate) fn find<T>(&self, known: impl FnMut(&E) -> Option<T>) -> Option<T> {
         self.entries.iter().find_map(known)
+    }
+
+    /// What was kept beside the entry, where each entry keeps one such list of one.
+    pub(crate) fn beside<T: 'static>(&self, index: usize) -> Option<&T> {
+        self.texts.2.get(index)?.downcast_ref::<Vec<T>>()?.first()
     }
 
     pub(crate) fn entry(&self, index: usize) -> Option<*const E> {

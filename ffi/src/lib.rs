@@ -99,6 +99,11 @@ mod latch;
 #[path = "generated/partitioner.rs"]
 mod partitioner;
 
+mod services;
+
+#[path = "generated/discovery.rs"]
+mod discovery;
+
 // In front of this line api/generate puts what has no place in the header yet.
 
 mod followed;

@@ -18,6 +18,7 @@ const { Waits } = require('./abort_signals.cjs')
 const { Barrier } = require('./barrier.cjs')
 const { Config } = require('./config.cjs')
 const { Counter } = require('./counter.cjs')
+const { Discovery } = require('./discovery.cjs')
 const { Election } = require('./election.cjs')
 const { Group } = require('./group.cjs')
 const { Latch } = require('./latch.cjs')
@@ -154,6 +155,10 @@ class Client extends Remote {
 
   delayQueue(path, options) {
     return make(DelayQueue, this, 'delayQueue', check.text('path', path), queueOptions('delayQueue', options))
+  }
+
+  discovery(path) {
+    return make(Discovery, this, 'discovery', check.text('path', path))
   }
 
   election(path, data = '', options) {

@@ -11,6 +11,7 @@ import { Data, SignalOptions, WaitOptions } from './abort_signals.cjs'
 import { Barrier } from './barrier.cjs'
 import { Config } from './config.cjs'
 import { Counter, CounterOptions } from './counter.cjs'
+import { Discovery } from './discovery.cjs'
 import { Election, ElectionOptions } from './election.cjs'
 import { Group, GroupOptions } from './group.cjs'
 import { Latch } from './latch.cjs'
@@ -203,6 +204,8 @@ export class Client {
   counter(path: string, options?: CounterOptions): Counter
   /** Makes a handle of a delay queue. Validates, but sends nothing. */
   delayQueue(path: string, options?: QueueOptions): DelayQueue
+  /** Makes a handle of the services below a path. Validates, but sends nothing. */
+  discovery(path: string): Discovery
   /** A candidate in the election at this path, who says `data` to whoever asks for the leader; nothing is sent yet. */
   election(path: string, data?: Data, options?: ElectionOptions): Election
   /** Makes a handle of a group. Validates, but sends nothing. */

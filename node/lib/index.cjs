@@ -7,6 +7,7 @@ const { Client, version } = require('./client.cjs')
 const { CommitTransaction, Proposal, TwoPhaseCommit } = require('./commit.cjs')
 const { Config } = require('./config.cjs')
 const { Counter } = require('./counter.cjs')
+const { Discovery, Instance, Registration } = require('./discovery.cjs')
 const { Election, Leadership } = require('./election.cjs')
 const { AbortError, ZkRecipesError } = require('./errors.cjs')
 const { Feed } = require('./feed.cjs')
@@ -23,7 +24,7 @@ const { Backlog, DeadLetters, DelayQueue, PriorityQueue, Queue } = require('./qu
 const { Semaphore } = require('./semaphore.cjs')
 
 module.exports = {
-  AbortError, Backlog, Barrier, Client, CommitTransaction, Config, Counter, DeadLetters, DelayQueue, DoubleBarrier, Election, Feed, Group,
-  Held, Item, Latch, Leadership, Lock, MultiLock, Names, Nodes, Partitioner, PriorityQueue, Proposal, Queue, ReadWriteLock, Semaphore,
-  Transaction, TwoPhaseCommit, ZkRecipesError, onLog, version,
+  AbortError, Backlog, Barrier, Client, CommitTransaction, Config, Counter, DeadLetters, DelayQueue, Discovery, DoubleBarrier, Election,
+  Feed, Group, Held, Instance, Item, Latch, Leadership, Lock, MultiLock, Names, Nodes, Partitioner, PriorityQueue, Proposal, Queue,
+  ReadWriteLock, Registration, Semaphore, Transaction, TwoPhaseCommit, ZkRecipesError, onLog, version,
 }

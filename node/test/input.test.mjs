@@ -233,7 +233,7 @@ promise('everything on a closed client is CLOSED or says so, and nothing crashes
   const made = Object.fromEntries(FACTORIES.map((factory) => {
     return [factory, client[factory](world.path(), SIZED.includes(factory) ? 1 : undefined)]
   }))
-  const verbs = ['acquire', 'get', 'wait', 'enter', 'members', 'list', 'pending']
+  const verbs = ['acquire', 'get', 'wait', 'enter', 'members', 'list', 'pending', 'names']
   for (const [factory, handle] of Object.entries(made)) {
     const side = factory === 'readWriteLock' ? handle.read : handle
     const verb = verbs.find((verb) => verb in side)

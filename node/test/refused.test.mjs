@@ -48,6 +48,7 @@ async function everything(world) {
     Leadership: await client.election(world.path('led')).campaign(),
     Nodes: client.nodes,
     Proposal: await commits.next(),
+    Registration: await things.Discovery.register({ name: 'web', address: 'localhost' }),
     Transaction: client.nodes.transaction(),
     TwoPhaseCommit: commits,
   }
@@ -68,7 +69,7 @@ function* mistakes({ takes, options }) {
 promise('every verb refuses what is of no use to it by name, and asks nobody', async (world) => {
   const things = await everything(world)
   // What the client looks after by itself meanwhile: the session, and what is held.
-  const byItself = ({ op, path }) => op === 'ping' || path === '/' || /\/(lock|led|commits)\b/.test(path)
+  const byItself = ({ op, path }) => op === 'ping' || path === '/' || /\/(lock|led|commits|discovery)\b/.test(path)
   const asked = () => world.server.log().filter((entry) => !byItself(entry))
   world.server.clearLog()
   for (const row of VERBS) {

@@ -102,6 +102,15 @@ def blocking() -> None:
                 assert_type(event.data, bytes)
         for names in client.names("/services").watch():
             assert_type(names, dict[str, bytes])
+        discovery = client.discovery("/services")
+        registration = discovery.register(zkrecipes.Service("web", "h", port=80, type="static"))
+        assert_type(registration, zkrecipes.Registration)
+        registration.update(port=None, payload={"zone": "b"})
+        registration.update(prot=80)  # type: ignore[call-arg]
+        assert_type(discovery.pick("web", "sticky"), zkrecipes.Instance | None)
+        discovery.pick("web", "best")  # type: ignore[arg-type]
+        for instances in discovery.watch("web"):
+            assert_type(instances, list[zkrecipes.Instance])
         for children in client.nodes.watch("/n", "children"):
             assert_type(children, list[str] | None)
         with client.double_barrier("/barrier", 3, "ann") as barrier:

@@ -27,10 +27,12 @@ from ._values import (
     Contender,
     DeadLetter,
     GroupEvent,
+    Instance,
     Leader,
     LogEntry,
     Metrics,
     QueueStats,
+    Service,
     Stat,
     State,
     Versioned,
@@ -213,6 +215,9 @@ class ClientBase(SessionBase):
         """A queue on `path` whose items are put with a delay. The options are those of `queue`; there is one layout,
         and one shard.
         """
+
+    def discovery(self, path: str) -> Discovery:
+        """The services below `path`, in Curator's format."""
 
     def double_barrier(self, path: str, parties: int, name: str | None = None) -> DoubleBarrier:
         """A barrier at `path` that `parties` enter and leave together, any number of rounds. `name` is what the others
@@ -733,6 +738,13 @@ class Leadership(Held):
         """Rises strictly from one leader to the next: the fencing token."""
 
 @final
+class FoundInstance:
+    """What an `Instance` has of the object that has found it."""
+
+    def failed(self) -> None:
+        """It did not serve: for a while it is not picked."""
+
+@final
 class Terms:
     """The terms of a candidate, one after the other: what both faces of `run` use."""
 
@@ -1026,6 +1038,63 @@ class DelayQueue(DelayQueueBase):
     >>> client.close()
     """
     def __iter__(self) -> Iterator[Item]: ...
+
+@disjoint_base
+class DiscoveryBase:
+    """What `Discovery` is on both faces."""
+
+    def __new__(cls, seed: Seed) -> Self: ...
+    @property
+    def path(self) -> str:
+        """The path below which the services are."""
+
+    def register(self, service: Service) -> Registration:
+        """Registers an instance of a service. A dynamic one is kept over all sessions of the client until it is
+        unregistered or the client is closed; a static or permanent one stays until it is unregistered. Exists:
+        there is one of that id, which a crashed process may have left until its session timeout. Only a static or
+        permanent one takes the place of another such one.
+        """
+
+    def instances(self, name: str) -> list[Instance]:
+        """The instances of a service; none if there is no such service."""
+
+    def names(self) -> list[str]:
+        """The services that there are, sorted. One whose last instance has gone is there for a while."""
+
+    def watch(self, name: str) -> Feed[list[Instance]]:
+        """The instances of a service, now and whenever they are others."""
+
+    def pick(self, name: str, by: Literal["round_robin", "random", "sticky"] = "round_robin") -> Instance | None:
+        """One of the instances of a service; None if there is none that may be picked. Disabled ones are not picked,
+        nor for 30 seconds those that have failed. `by` says which: "round_robin", "random", or "sticky", the same
+        as before as long as it is there. Only the first call for a service asks a server: from then on it is
+        followed.
+        """
+
+    def failed(self, name: str, id: str) -> None:
+        """An instance did not serve: for 30 seconds this object does not pick it. The same as `instance.failed()`, for
+        who has nothing but its name and id.
+        """
+
+@final
+class Discovery(DiscoveryBase):
+    """Services below a path, and their instances, shared with everybody who uses that path, Curator's users too.
+    Made by `client.discovery(path)`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/discovery-doc")
+    >>> discovery = client.discovery("/services")
+    >>> web = zkrecipes.Service("web", "10.0.0.7", port=8080, payload={"zone": "b"}, uri_spec="{scheme}://{address}:{port}")
+    >>> registration = discovery.register(web)
+    >>> instance = discovery.pick("web")
+    >>> instance.uri, instance.payload
+    ('http://10.0.0.7:8080', {'zone': 'b'})
+    >>> registration.update(enabled=False)
+    >>> [one.enabled for one in discovery.instances("web")]
+    [False]
+    >>> registration.unregister()
+    >>> client.close()
+    """
 
 @disjoint_base
 class DoubleBarrierBase:
@@ -1493,6 +1562,41 @@ class Queue(QueueBase):
     >>> client.close()
     """
     def __iter__(self) -> Iterator[Item]: ...
+
+@disjoint_base
+class RegistrationBase:
+    """What `Registration` is on both faces."""
+
+    def __new__(cls, seed: Seed) -> Self: ...
+    @property
+    def id(self) -> str:
+        """What tells it from the other instances of the service."""
+
+    def update(
+        self,
+        service: Service | None = None,
+        *,
+        address: str = ...,
+        port: int | None = ...,
+        ssl_port: int | None = ...,
+        payload: Any = ...,
+        uri_spec: str | None = ...,
+        enabled: bool = ...,
+    ) -> None:
+        """Replaces what is to be known of it: by a whole `Service`, or by what differs from before, such as
+        `enabled=False`. The name, the id and the type stay. NotHeld: it was unregistered. ConnectionLost: not yet;
+        of a dynamic one it goes on in the background. NoNode: somebody has deleted the node of a static or
+        permanent one.
+        """
+
+    def unregister(self) -> None:
+        """Takes it back. NotHeld: it was unregistered already. ConnectionLost: unconfirmed; of a dynamic one the
+        deletion goes on in the background, another one may still be there.
+        """
+
+@final
+class Registration(RegistrationBase):
+    """A registered instance of a service, until it is unregistered. Made by `discovery.register`."""
 
 @disjoint_base
 class TransactionBase:

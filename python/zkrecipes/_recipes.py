@@ -70,6 +70,23 @@ class DelayQueue(Backlog, _native.DelayQueueBase):
     def put(self) -> None: ...
 
 
+class Discovery(_native.DiscoveryBase):
+    """Services below a path, and their instances, shared with everybody who uses that path, Curator's users too.
+    Made by `client.discovery(path)`.
+    """
+
+    @instead(Answers["Registration"].awaited(_native.DiscoveryBase.register))
+    def register(self) -> None: ...
+    @instead(awaited(_native.DiscoveryBase.instances))
+    def instances(self) -> None: ...
+    @instead(awaited(_native.DiscoveryBase.names))
+    def names(self) -> None: ...
+    @instead(feeding(_native.DiscoveryBase.watch))
+    def watch(self) -> None: ...
+    @instead(awaited(_native.DiscoveryBase.pick))
+    def pick(self) -> None: ...
+
+
 class Group(_native.GroupBase):
     """A group of members that know each other by name; this object can be one of them. Made by
     `client.group(path)`.
@@ -154,6 +171,15 @@ class Queue(Backlog, _native.QueueBase):
     def put(self) -> None: ...
     @instead(awaited(_native.QueueBase.put_many))
     def put_many(self) -> None: ...
+
+
+class Registration(_native.RegistrationBase):
+    """A registered instance of a service, until it is unregistered. Made by `discovery.register`."""
+
+    @instead(awaited(_native.RegistrationBase.update))
+    def update(self) -> None: ...
+    @instead(awaited(_native.RegistrationBase.unregister))
+    def unregister(self) -> None: ...
 
 
 class TwoPhaseCommit(_native.TwoPhaseCommitBase):

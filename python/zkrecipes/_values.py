@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -77,6 +78,78 @@ class DeadLetter(NamedTuple):
     """When it came to the dead letters, by the server's clock."""
     problem: str | None
     """Why it cannot be read, if so. It stands in nobody's way, and nobody takes it."""
+
+
+def _random_id() -> str:
+    return str(uuid.uuid4())
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One instance of a service, to be registered: `discovery.register(service)`.
+
+    >>> Service("web", "10.0.0.7", port=8080, uri_spec="{scheme}://{address}:{port}", id="web-1")
+    Service(name='web', address='10.0.0.7', port=8080, ssl_port=None, payload=None, type='dynamic', \
+uri_spec='{scheme}://{address}:{port}', enabled=True, id='web-1')
+    """
+
+    name: str
+    """Of which service it is an instance."""
+    address: str
+    """Where it is: a host name or an address."""
+    port: int | None = None
+    """Its port, if it has one."""
+    ssl_port: int | None = None
+    """Its port for TLS, if it has one."""
+    payload: Any = None
+    """What else is to be known of it: anything of which `json.dumps` makes JSON."""
+    type: Literal["dynamic", "static", "permanent", "dynamic_sequential"] = "dynamic"
+    """How long its registration lasts: as long as the client (dynamic), with a number of the server's in the name of
+    its node (dynamic_sequential), or until it is unregistered."""
+    uri_spec: str | None = None
+    """How its URI is made, such as `{scheme}://{address}:{port}`."""
+    enabled: bool = True
+    """Whether it is to be picked."""
+    id: str = field(default_factory=_random_id)
+    """What tells it from the other instances; a random one unless told."""
+
+
+class _Found(Protocol):
+    def failed(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One instance of a service, as it was found: what `discovery.instances`, `pick` and `watch` tell."""
+
+    name: str
+    """Of which service it is an instance."""
+    id: str
+    """What tells it from the other instances."""
+    address: str
+    """Where it is; empty where it has not said so."""
+    port: int | None
+    """Its port, if it has one."""
+    ssl_port: int | None
+    """Its port for TLS, if it has one."""
+    payload: Any
+    """What else it says of itself: what `json.loads` makes of it. One that Java has written has its `@class`."""
+    type: Literal["dynamic", "static", "permanent", "dynamic_sequential"]
+    """How long its registration lasts."""
+    uri_spec: str | None
+    """How its URI is made."""
+    enabled: bool
+    """Whether it is to be picked."""
+    registered_at: datetime
+    """When it was registered, by the clock of who did that."""
+    uri: str | None
+    """Its URI, where it has said how that is made."""
+    _found: _Found = field(repr=False, compare=False)
+
+    def failed(self) -> None:
+        """It did not serve: for 30 seconds the object that has found it does not pick it. Asks no server, and tells
+        nobody else."""
+        self._found.failed()
 
 
 class QueueStats(NamedTuple):

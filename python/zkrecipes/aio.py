@@ -68,12 +68,14 @@ from ._recipes import (
     Config,
     Counter,
     DelayQueue,
+    Discovery,
     Group,
     Latch,
     Names,
     PriorityQueue,
     Proposal,
     Queue,
+    Registration,
     TwoPhaseCommit,
 )
 
@@ -87,10 +89,12 @@ from ._values import (
     Contender,
     DeadLetter,
     GroupEvent,
+    Instance,
     Joined,
     Leader,
     Left,
     QueueStats,
+    Service,
     SiteStatus,
     Snapshot,
     Stat,
@@ -122,6 +126,7 @@ __all__ = [
     "DeadLetters",
     "DelayQueue",
     "Denied",
+    "Discovery",
     "DoubleBarrier",
     "Election",
     "Error",
@@ -133,6 +138,7 @@ __all__ = [
     "Handle",
     "Held",
     "Hold",
+    "Instance",
     "InternalError",
     "Invalid",
     "InvalidType",
@@ -157,7 +163,9 @@ __all__ = [
     "Queue",
     "QueueStats",
     "ReadWriteLock",
+    "Registration",
     "Semaphore",
+    "Service",
     "SiteStatus",
     "Snapshot",
     "Stat",
@@ -503,6 +511,8 @@ class Client(_native.ClientBase):
     def counter(self) -> None: ...
     @instead(Answers[DelayQueue].at_once(_native.ClientBase.delay_queue))
     def delay_queue(self) -> None: ...
+    @instead(Answers[Discovery].at_once(_native.ClientBase.discovery))
+    def discovery(self) -> None: ...
     @instead(Answers[DoubleBarrier].at_once(_native.ClientBase.double_barrier))
     def double_barrier(self) -> None: ...
     @instead(Answers[Group].at_once(_native.ClientBase.group))
@@ -533,6 +543,7 @@ for _class in (
     Config,
     Counter,
     DelayQueue,
+    Discovery,
     DoubleBarrier,
     Group,
     Latch,
@@ -542,6 +553,7 @@ for _class in (
     PriorityQueue,
     Proposal,
     Queue,
+    Registration,
     Transaction,
     TwoPhaseCommit,
     DeadLetters,

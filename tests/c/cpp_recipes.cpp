@@ -40,6 +40,42 @@ void a_counter_counts_for_everybody() {
   THROWS(a.counter("relative"), zkr::ErrorKind::Invalid);
 }
 
+void instances_are_values_that_can_fail() {
+  zkr::Client client(hosts());
+  std::optional<zkr::Instance> picked;
+  {
+    auto discovery = client.discovery(path("services"));
+    zkr::Service service{"web", "10.0.0.7", 80};
+    service.payload = "[1]";
+    service.type = zkr::ServiceType::Static;
+    auto registration = discovery.register_service(service);
+    CHECK(registration.id().size() == 36 && discovery.names() == std::vector<std::string>{"web"});
+    std::atomic<std::size_t> seen{9};
+    const auto subscription = discovery.watch("web", [&](const auto &now) { seen = now.size(); });
+    CHECK(eventually([&] { return seen == 1; }));
+    picked = discovery.pick("web", zkr::PickBy::Sticky);
+    CHECK(picked->id == registration.id() && picked->port == 80 && !picked->ssl_port &&
+          picked->payload == "[1]");
+    CHECK(picked->type == ZKR_SERVICE_TYPE_STATIC && picked->enabled && !picked->uri && !picked->uri_spec);
+    CHECK(std::chrono::system_clock::now() - picked->registered_at < std::chrono::minutes(1));
+    picked->failed();
+    CHECK(!discovery.pick("web"));
+    service.enabled = false;
+    registration.update(service);
+    CHECK(!discovery.instances("web").front().enabled);
+    service.name = "mail";
+    THROWS(registration.update(service), zkr::ErrorKind::Invalid);
+    registration.unregister();
+    THROWS(registration.unregister(), zkr::ErrorKind::NotHeld);
+    CHECK(eventually([&] { return seen == 0; }));
+    service.payload = "{";
+    THROWS(discovery.register_service(service), zkr::ErrorKind::Invalid);
+    THROWS(discovery.watch("a/b", [](const auto &) {}), zkr::ErrorKind::Invalid);
+  }
+  // What has found it is gone.
+  picked->failed();
+}
+
 void a_config_is_followed_for_a_scope() {
   zkr::Client a(hosts()), b(hosts());
   auto config = a.config(path("config")), same = b.config(path("config"));

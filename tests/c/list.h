@@ -79,6 +79,7 @@
   X(names_are_bound_and_looked_up_in_both_forms)                    \
   X(a_group_tells_who_comes_changes_and_goes)                       \
   X(a_node_is_followed_in_every_way)                                \
+  X(a_service_is_registered_and_picked_in_both_forms)               \
   X(a_queue_is_filled_and_emptied_in_both_forms)                    \
   X(puts_of_one_thread_go_in_in_order)                              \
   X(an_item_is_settled_or_given_back)                               \

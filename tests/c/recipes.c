@@ -202,6 +202,117 @@ void a_node_is_followed_in_every_way(void) {
   zkr_client_free(client);
 }
 
+/* The end of registering, or of picking; `calls` is counted last. */
+typedef struct served {
+  zkr_status status;
+  zkr_registration *registration;
+  zkr_instances *found;
+  atomic_int calls;
+} served;
+
+static void note_registration(zkr_status status, zkr_registration *registration, const zkr_error *error,
+                              void *user_data) {
+  served *end = user_data;
+  (void)error;
+  end->status = status;
+  end->registration = registration;
+  atomic_fetch_add(&end->calls, 1);
+}
+
+static void note_instances(zkr_status status, zkr_instances *found, const zkr_error *error, void *user_data) {
+  served *end = user_data;
+  (void)error;
+  end->status = status;
+  end->found = found;
+  atomic_fetch_add(&end->calls, 1);
+}
+
+static void note_services(zkr_status status, zkr_instances *all, const zkr_error *error, void *user_data) {
+  const zkr_instance *first = zkr_instances_get(all, 0);
+  (void)error;
+  note_text(user_data, status, "%s=%s", first ? first->id : NULL, first ? first->address : NULL);
+  zkr_instances_free(all);
+}
+
+void a_service_is_registered_and_picked_in_both_forms(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_discovery *discovery = NULL;
+  zkr_registration *registration = NULL;
+  zkr_instances *found = NULL;
+  zkr_subscription *subscription = NULL;
+  zkr_service service = ZKR_SERVICE_INIT;
+  served registered = {0}, picked = {0};
+  heard seen = {0};
+
+  OK(zkr_discovery_new(client, path("services"), &discovery, &error));
+  OK(zkr_discovery_watch(discovery, "web", note_services, &seen, &subscription, &error));
+  HEARS(seen, "=");
+  service.name = "web";
+  REFUSED(zkr_discovery_register(discovery, &service, &registration, &error), ZKR_INVALID, "address");
+  REFUSED(zkr_discovery_register(discovery, NULL, &registration, &error), ZKR_INVALID, "service");
+  service.address = "10.0.0.7";
+  service.port = 65536;
+  REFUSED(zkr_discovery_register(discovery, &service, &registration, &error), ZKR_INVALID, "port");
+  service.port = 80;
+  service.payload = "{";
+  REFUSED(zkr_discovery_register(discovery, &service, &registration, &error), ZKR_INVALID, "payload");
+  service.payload = "{\"zone\":\"b\"}";
+  service.uri_spec = "{scheme}://{address}:{port}";
+  service.type = (zkr_service_type)7;
+  REFUSED(zkr_discovery_register(discovery, &service, &registration, &error), ZKR_INVALID, "type");
+  service.type = ZKR_SERVICE_TYPE_DYNAMIC;
+  service.reserved[1] = 1;
+  REFUSED(zkr_discovery_register(discovery, &service, &registration, &error), ZKR_INVALID,
+          "ZKR_SERVICE_INIT");
+  service.reserved[1] = 0;
+  OK(zkr_discovery_register(discovery, &service, &registration, &error));
+  CHECK(strlen(zkr_registration_id(registration)) == 36);
+  service.id = "two";
+  service.enabled = false;
+  OK(zkr_discovery_register_async(discovery, &service, note_registration, &registered));
+  EVENTUALLY(registered.calls == 1);
+  CHECK(registered.status == ZKR_OK && strcmp(zkr_registration_id(registered.registration), "two") == 0);
+
+  OK(zkr_discovery_instances(discovery, "web", &found, &error));
+  CHECK(zkr_instances_count(found) == 2 && zkr_instances_get(found, 2) == NULL);
+  zkr_instances_failed(found, 2);
+  zkr_instances_free(found);
+  zkr_instances_failed(found, 0);
+  OK(zkr_discovery_pick_async(discovery, "web", ZKR_PICK_BY_STICKY, note_instances, &picked));
+  EVENTUALLY(picked.calls == 1);
+  CHECK(picked.status == ZKR_OK && zkr_instances_count(picked.found) == 1);
+  const zkr_instance *one = zkr_instances_get(picked.found, 0);
+  CHECK(strcmp(one->id, zkr_registration_id(registration)) == 0 &&
+        strcmp(one->payload, service.payload) == 0);
+  CHECK(strcmp(one->uri, "http://10.0.0.7:80") == 0 && one->port == 80 && one->ssl_port == -1 &&
+        one->enabled);
+  CHECK(one->registered_at_ms > 0 && strcmp(zkr_service_type_name(one->type), "dynamic") == 0);
+  zkr_instances_failed(picked.found, 0);
+  zkr_instances_free(picked.found);
+  OK(zkr_discovery_pick(discovery, "web", ZKR_PICK_BY_RANDOM, &found, &error));
+  CHECK(zkr_instances_count(found) == 0 && zkr_instances_get(found, 0) == NULL);
+  zkr_instances_free(found);
+  REFUSED(zkr_discovery_pick(discovery, "web", (zkr_pick_by)3, &found, &error), ZKR_INVALID, "by");
+  REFUSED(zkr_discovery_failed(discovery, "web", "", &error), ZKR_INVALID, "id");
+
+  service.address = "10.0.0.9";
+  OK(zkr_registration_update(registered.registration, &service, &error));
+  service.id = NULL;
+  OK(zkr_registration_update(registration, &service, &error));
+  service.id = "three";
+  REFUSED(zkr_registration_update(registration, &service, &error), ZKR_INVALID, "id");
+  OK(zkr_registration_unregister(registration, &error));
+  REFUSED(zkr_registration_unregister(registration, &error), ZKR_NOT_HELD, "unregistered");
+  HEARS(seen, "two=10.0.0.9");
+  zkr_registration_free(registration);
+  zkr_registration_free(registered.registration);
+  zkr_subscription_free(subscription);
+  zkr_discovery_free(discovery);
+  REFUSED(zkr_discovery_failed(discovery, "web", "two", &error), ZKR_INVALID, "zkr_discovery");
+  zkr_client_free(client);
+}
+
 typedef struct won {
   zkr_status status;
   zkr_leadership *leadership;

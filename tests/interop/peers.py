@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
@@ -70,7 +71,9 @@ def curator() -> Path:
             f"-DoutputDirectory={folder}", "-DincludeScope=runtime",
         )  # fmt: skip
 
-    return fetched("curator", fetch)
+    # Other jars, another folder.
+    wanted = hashlib.sha256((HERE / "java" / "pom.xml").read_bytes()).hexdigest()
+    return fetched(f"curator-{wanted[:8]}", fetch)
 
 
 def debian() -> Path:

@@ -180,6 +180,24 @@ class Remote:
         """The members now; `told` knows of what comes later."""
         return self._say("follow", kind, path)
 
+    def register(self, kind: str, path: str, name: str, *words: str) -> None:
+        """An instance of a service: ID ADDRESS PORT PAYLOAD."""
+        self._say("register", kind, path, name, *words)
+
+    def unregister(self, kind: str, path: str, name: str, id_: str) -> None:
+        self._say("unregister", kind, path, name, id_)
+
+    def instances(self, kind: str, path: str, name: str) -> list[str]:
+        """`ID|ADDRESS|PORT|PAYLOAD|TYPE|URI|on or off` each, sorted."""
+        return sorted(self._say("instances", kind, path, name))
+
+    def services(self, kind: str, path: str) -> list[str]:
+        return sorted(self._say("services", kind, path, "-"))
+
+    def pick(self, kind: str, path: str, name: str) -> str:
+        """The id of one that may be picked, or `none`."""
+        return self._say("pick", kind, path, name)[0]
+
     def create(self, path: str) -> None:
         """Puts a barrier up."""
         self._say("create", "barrier", path)

@@ -22,17 +22,17 @@ pub struct Proposed(OnItsWay<drive::Proposed>);
 drop_quietly!(Begun, Proposed);
 
 /// What its drop takes back, until it is handed over.
-struct OnItsWay<T> {
+pub(crate) struct OnItsWay<T> {
     it: Mutex<Option<T>>,
-    inbox: Inbox,
+    pub(crate) inbox: Inbox,
 }
 
 impl<T> OnItsWay<T> {
-    fn new(it: T, inbox: Inbox) -> OnItsWay<T> {
+    pub(crate) fn new(it: T, inbox: Inbox) -> OnItsWay<T> {
         OnItsWay { it: Mutex::new(Some(it)), inbox }
     }
 
-    fn take(&self) -> Option<T> {
+    pub(crate) fn take(&self) -> Option<T> {
         self.it.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

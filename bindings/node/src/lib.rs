@@ -35,6 +35,7 @@ mod partitioner;
 mod queue;
 mod remote;
 mod semaphore;
+mod services;
 mod testing;
 
 use napi_derive::napi;

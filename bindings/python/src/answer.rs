@@ -113,6 +113,8 @@ macro_rules! value {
     }};
 }
 
+pub(crate) use value;
+
 impl Answer for State {
     fn answer(self, py: Python<'_>) -> Answered {
         value!(py, "State", (self.name(),))

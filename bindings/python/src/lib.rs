@@ -32,6 +32,7 @@ mod queue;
 mod read_write_lock;
 mod recipes;
 mod semaphore;
+mod services;
 mod testing;
 mod waiting;
 
@@ -78,6 +79,8 @@ mod _native {
     #[pymodule_export]
     use crate::semaphore::Semaphore;
     #[pymodule_export]
+    use crate::services::FoundInstance;
+    #[pymodule_export]
     use crate::testing::{EmbeddedServer, PyEnsemble, PyProxy};
     #[pymodule_export]
     use crate::version;
@@ -85,8 +88,8 @@ mod _native {
     // --- generated from api: classes of recipes
     #[pymodule_export]
     use crate::generated::{
-        Barrier, CommitTransaction, Config, Counter, DelayQueue, DoubleBarrier, Group, Latch, Names, Nodes,
-        Partitioner, PriorityQueue, Proposal, Queue, Transaction, TwoPhaseCommit,
+        Barrier, CommitTransaction, Config, Counter, DelayQueue, Discovery, DoubleBarrier, Group, Latch,
+        Names, Nodes, Partitioner, PriorityQueue, Proposal, Queue, Registration, Transaction, TwoPhaseCommit,
     };
     // --- end of generated
 
@@ -108,6 +111,7 @@ mod _native {
             generated::ConfigBase,
             generated::CounterBase,
             generated::DelayQueueBase,
+            generated::DiscoveryBase,
             generated::DoubleBarrierBase,
             generated::GroupBase,
             generated::LatchBase,
@@ -117,6 +121,7 @@ mod _native {
             generated::PriorityQueueBase,
             generated::ProposalBase,
             generated::QueueBase,
+            generated::RegistrationBase,
             generated::TransactionBase,
             generated::TwoPhaseCommitBase,
             // --- end of generated

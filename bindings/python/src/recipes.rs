@@ -113,6 +113,11 @@ impl ClientBase {
         )
     }
 
+    /// The services below `path`, in Curator's format.
+    fn discovery(slf: &Bound<'_, Self>, path: Arg) -> Answered {
+        make(slf, path, |client, path| client.discovery(path), crate::generated::DiscoveryBase::of)
+    }
+
     /// A barrier at `path` that `parties` enter and leave together, any number of rounds. `name` is what the others
     /// see of this one; the client's identity by default.
     #[pyo3(signature = (path, parties, name=None))]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::process::Process;
 use crate::recipes::declared::Declared;
+use crate::recipes::discovery::{Discovery, Registering, Registration, Service};
 use crate::recipes::double_barrier::DoubleBarrier;
 use crate::recipes::group::Group;
 use crate::recipes::names::Names;
@@ -48,6 +49,47 @@ pub fn enter(
         // Closed or left meanwhile, there is nothing to do.
         Ok(Done::unless(move || drop(barrier.withdraw())))
     }
+}
+
+/// As [`Discovery::register`]; what is dropped on its way to who asked is taken back.
+///
+/// # Cancel safety
+/// As for [`Discovery::register`].
+pub fn register(
+    discovery: &Discovery,
+    service: Service,
+) -> impl Future<Output = Result<Registering>> + Send + use<> {
+    let discovery = discovery.clone();
+    async move { discovery.begin_to_register(service).await }
+}
+
+/// As [`Registration::update`], for a language in which callers say what differs: of `given` only the fields are taken that
+/// `names` has, all of them if there are no names.
+///
+/// # Cancel safety
+/// As for [`Registration::update`].
+pub fn update(
+    registration: &Registration,
+    given: Service,
+    names: Option<Vec<String>>,
+) -> impl Future<Output = Result<()>> + Send + use<> {
+    let registration = registration.clone();
+    let change = move |mut service: Service| {
+        let Some(names) = names else { return given };
+        for name in names {
+            match &*name {
+                "address" => service.address = given.address.clone(),
+                "port" => service.port = given.port,
+                "ssl_port" => service.ssl_port = given.ssl_port,
+                "payload" => service.payload = given.payload.clone(),
+                "uri_spec" => service.uri_spec = given.uri_spec.clone(),
+                "enabled" => service.enabled = given.enabled,
+                _ => {}
+            }
+        }
+        service
+    };
+    async move { registration.change(change).await }
 }
 
 /// Becomes a site, as [`TwoPhaseCommit::join`] does; no more so if what it answers is dropped before it was received.

@@ -41,6 +41,7 @@ pub use crate::hosts::embedded_by;
 pub use crate::metrics::{MetricValue as Value, Sample};
 pub use crate::process::{PerProcess, Process};
 pub use crate::recipes::declared::Declared;
+pub use crate::recipes::discovery::Registering;
 pub use crate::recipes::election::Terms;
 pub use crate::recipes::queue::{Claims, Got};
 pub use crate::recipes::survey::{Found, FoundKind, Survey, survey, survey_within};
@@ -53,7 +54,9 @@ pub use acquiring::{
 };
 pub use cancels::Cancels;
 pub use closing::{close, close_and_tell, end_sessions, let_go, start_close};
-pub use declaring::{Begun, Done, Proposed, begin, bind, enter, join, join_as_site, next_proposal};
+pub use declaring::{
+    Begun, Done, Proposed, begin, bind, enter, join, join_as_site, next_proposal, register, update,
+};
 pub use servers::{ask_server, bears, resolve_hosts};
 pub use sessions::Sessions;
 pub use waiting::wait;

@@ -27,7 +27,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::random;
-use crate::session::registration::{Registration, not_declared};
+use crate::session::registration::{KeptNode, not_declared};
 use crate::session::server_session::ServerSession;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::watching::Children;
@@ -72,7 +72,7 @@ pub struct Group {
     path: Arc<str>,
     layout: GroupLayout,
     /// Our own membership, while we have one; the last handle to go leaves.
-    own: Arc<Mutex<Option<Registration>>>,
+    own: Arc<Mutex<Option<KeptNode>>>,
 }
 
 /// What happened in a group.

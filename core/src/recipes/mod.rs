@@ -14,6 +14,7 @@ pub mod config;
 pub mod contenders;
 pub mod counter;
 pub mod declared;
+pub mod discovery;
 pub mod double_barrier;
 pub mod election;
 mod gate;

@@ -16,7 +16,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::refusal;
 use crate::session::open_parents;
-use crate::session::registration::Registration;
+use crate::session::registration::KeptNode;
 use crate::session::watching::tree::{Depth, Tree};
 use crate::session::wire::{CreateMode, Stat, WireError};
 
@@ -142,7 +142,7 @@ impl Names {
         let node = child(&self.path, name)?;
         let session = self.client.session()?;
         let mut was_bound = false;
-        if let Some(registration) = Registration::find(&session, &node) {
+        if let Some(registration) = KeptNode::find(&session, &node) {
             if registration.undo(Names::UNBIND).await? {
                 return Ok(());
             }

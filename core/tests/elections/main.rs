@@ -5,6 +5,7 @@ mod support;
 
 mod candidates;
 mod config;
+mod discovery;
 mod election;
 mod following;
 mod group;

@@ -15,6 +15,7 @@ use crate::handle;
 use crate::handle::Object;
 use crate::items::{ItemHandle, zkr_dead_letter, zkr_item, zkr_payload};
 use crate::metrics::zkr_metric;
+use crate::services::zkr_instance;
 use crate::status::zkr_status;
 use crate::transaction::zkr_part_result;
 
@@ -405,6 +406,47 @@ pub extern "C" fn zkr_proposals_take(proposals: *const zkr_proposals, index: usi
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_proposals_free(proposals: *mut zkr_proposals) {
     guard::quietly(|| drop(handle::take::<Proposals>(proposals)));
+}
+
+/// The end of zkr_discovery_instances_async and the like, or what zkr_discovery_watch tells. On ZKR_OK the list belongs
+/// to the callback, otherwise it is NULL; the error is only lent.
+pub type zkr_instances_callback = Option<
+    unsafe extern "C" fn(
+        status: zkr_status,
+        instances: *mut zkr_instances,
+        error: *const zkr_error,
+        user_data: *mut c_void,
+    ),
+>;
+
+/// Instances of a service, by the names of their nodes.
+pub struct zkr_instances {
+    _opaque: [u8; 0],
+}
+
+pub(crate) type Instances = List<zkr_instance>;
+
+impl Object for Instances {
+    type Opaque = zkr_instances;
+    const NAME: &'static str = "zkr_instances";
+}
+
+/// How many there are.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_instances_count(instances: *const zkr_instances) -> usize {
+    guard::answer(0, || handle::get_anywhere::<Instances>(instances).map(|list| list.count()))
+}
+
+/// One of them, or NULL past the end. Valid until the list is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_instances_get(instances: *const zkr_instances, index: usize) -> *const zkr_instance {
+    guard::answer(null(), || handle::get_anywhere::<Instances>(instances)?.entry(index))
+}
+
+/// Frees a list. NULL and freed ones are ignored.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_instances_free(instances: *mut zkr_instances) {
+    guard::quietly(|| drop(handle::take::<Instances>(instances)));
 }
 
 /// What a client has counted, a number each.

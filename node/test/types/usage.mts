@@ -130,6 +130,12 @@ for await (const event of client.group('/group', { layout: 'member' }).watch()) 
   else if (event.type === 'left') console.log(event.name satisfies string)
   else console.log(event.name satisfies string, event.data satisfies Buffer)
 }
+const discovery = client.discovery('/services')
+const registration = await discovery.register({ name: 'web', address: 'h', port: 80, type: 'static' }, { signal })
+await registration.update({ port: null, payload: { zone: 'b' } })
+const picked = await discovery.pick('web', 'sticky')
+console.log(picked?.uri satisfies string | null | undefined, picked?.registeredAt satisfies Date | undefined)
+for await (const all of discovery.watch('web', { signal })) all.forEach((one) => one.failed())
 await client.names('/names').bind('a', 'b', { ephemeral: true, signal })
 await client.names('/names').bind('a', 'b', true)
 const sum: bigint = await client.counter('/counter', { layout: 'shared' }).add(1)
@@ -229,6 +235,10 @@ const notPath: string = written
 client.nodes.watch('/data', 'sideways')
 // @ts-expect-error who has left says nothing of itself
 for await (const event of client.group('/group').watch()) if (event.type === 'left') console.log(event.data)
+// @ts-expect-error a service has an address
+await client.discovery('/services').register({ name: 'web' })
+// @ts-expect-error a way of picking that does not exist
+await client.discovery('/services').pick('web', 'best')
 // @ts-expect-error a mode that does not exist
 client.twoPhaseCommit('/commits/orders', 'sites')
 // @ts-expect-error a double barrier has a number of parties

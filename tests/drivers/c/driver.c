@@ -422,6 +422,7 @@ int main(void) {
     if (!found) found = verb_of(queue_verbs, made->words[0]);
     if (!found) found = verb_of(described_verbs, made->words[0]);
     if (!found) found = verb_of(commit_verbs, made->words[0]);
+    if (!found) found = verb_of(service_verbs, made->words[0]);
     if (!found)
       invalid(made);
     else if (found->blocks)

@@ -50,6 +50,10 @@ struct lock {
   zkr_queue *queue;
   zkr_priority_queue *priority_queue;
   zkr_delay_queue *delay_queue;
+  zkr_registration *registration;
+  zkr_service service; /* as it is registered */
+  zkr_instances *picked;
+  const lock *service_of;     /* the discovery of which a service is to be followed */
   zkr_item *items[MAX_WORDS]; /* claimed through it and not settled, the last one last */
   size_t claimed;
   const char *node; /* that is to be followed, and what of it */
@@ -137,6 +141,7 @@ extern const verb recipe_verbs[];
 extern const verb queue_verbs[];
 extern const verb described_verbs[];
 extern const verb commit_verbs[];
+extern const verb service_verbs[];
 
 /* The item claimed last through a queue; NULL if there is none. */
 zkr_item *item_of(const lock *of);
@@ -150,6 +155,11 @@ void do_nack(command *);
 /* Of elections, in terms.c. */
 void do_run(command *);
 void do_end_term(command *);
+
+/* What is followed ends. */
+void ended(const lock *of, zkr_status status);
+/* Of services, in services.c. */
+zkr_status follow_service(lock *of, zkr_error **error);
 
 /* Verbs that have another name for an election. */
 void do_contenders(command *);

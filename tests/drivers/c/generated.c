@@ -109,6 +109,27 @@ static void do_compare_and_set(command *c) {
   answer_bool(c, status, said, error);
 }
 
+static void do_discovery(command *c) {
+  zkr_error *error = NULL;
+  zkr_discovery *handle = NULL;
+  zkr_status status = zkr_discovery_new(c->client->handle, text(c, 2), &handle, &error);
+  if (status == ZKR_OK) add(c->client, (lock){.discovery = handle}, text(c, 1), "");
+  answer(c, status, error);
+}
+
+static void do_services(command *c) {
+  zkr_error *error = NULL;
+  zkr_strings *said = NULL;
+  zkr_status status = zkr_discovery_names(named(c)->discovery, &said, &error);
+  answer_names(c, status, said, error);
+}
+
+static void do_failed(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_discovery_failed(named(c)->discovery, text(c, 2), text(c, 3), &error);
+  answer(c, status, error);
+}
+
 static void do_double_barrier(command *c) {
   zkr_error *error = NULL;
   zkr_double_barrier *handle = NULL;
@@ -298,6 +319,9 @@ const verb described_verbs[] = {
     {"add", do_add, true},
     {"set-value", do_set_value, true},
     {"compare-and-set", do_compare_and_set, true},
+    {"discovery", do_discovery, false},
+    {"services", do_services, true},
+    {"failed", do_failed, false},
     {"double-barrier", do_double_barrier, false},
     {"barrier-entered", do_barrier_entered, false},
     {"barrier-enter", do_barrier_enter, true},

@@ -4,4 +4,4 @@
  */
 
 #define GENERATED_RECIPES(X) \
-  X(barrier) X(config) X(counter) X(double_barrier) X(group) X(latch) X(names) X(partitioner)
+  X(barrier) X(config) X(counter) X(discovery) X(double_barrier) X(group) X(latch) X(names) X(partitioner)

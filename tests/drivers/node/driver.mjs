@@ -9,6 +9,7 @@ import { Backlog, Client, Semaphore, ZkRecipesError } from '../../../node/lib/in
 import { commits } from './commits.mjs'
 import { WORDS, optionsOf } from './generated.mjs'
 import { items, queues } from './queues.mjs'
+import { services } from './services.mjs'
 import { WatchedNode, leading, map, tellerOf, versioned } from './told.mjs'
 
 v8.setFlagsFromString('--expose-gc')
@@ -172,6 +173,7 @@ const verbs = {
   'release-partition': ({ handle }, _, partition) => acquired.get(handle).get(partition).release(),
   ...queues(handles),
   ...commits(handles),
+  ...services(handles),
   'watch-node'({ client, key }, name, path, kind) {
     // Looks at the kind, as the feed does that follows.
     void client.nodes.watch(path, kind).return()

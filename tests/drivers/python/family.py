@@ -8,6 +8,7 @@ from typing import Any
 import commits
 import queues
 import recipes
+import services
 import zkrecipes
 from generated import options_of
 from recipes import Driver, Key, now
@@ -56,6 +57,8 @@ async def perform(command: Command) -> list[str]:
             return await commits.perform(client, command)
         case _ if queues.are_meant(command):
             return await queues.perform(client, command)
+        case _ if services.are_meant(command):
+            return await services.perform(command)
         case _ if verb in recipes.VERBS:
             return await recipes.perform(client, command)
         case _:
@@ -67,6 +70,8 @@ def waiting(command: Command) -> Any:
     """What is cancelled in order to withdraw a command that waits, if anything is."""
     if commits.are_meant(command):
         return commits.waiting(command)
+    if services.are_meant(command):
+        return None
     key = command.client, command.args[0] if command.args else ""
     return next((kept[key] for kept in (queues.queues, recipes.recipes, handles) if key in kept), None)
 

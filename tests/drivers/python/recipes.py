@@ -79,6 +79,10 @@ def map_of(all_: dict[str, bytes]) -> str:
     return ",".join(f"{name}={data.decode()}" for name, data in sorted(all_.items())) or "-"
 
 
+def shown(one: zkrecipes.Instance) -> str:
+    return f"{one.id}={one.address}:{'-' if one.port is None else one.port}{'' if one.enabled else '!'}"
+
+
 def words(item: Any, kind: str = "") -> list[str]:
     match item:
         case None:
@@ -95,6 +99,8 @@ def words(item: Any, kind: str = "") -> list[str]:
             return [type(item).__name__.lower(), name, data.decode()]
         case zkrecipes.Left(name):
             return ["left", name]
+        case [zkrecipes.Instance(), *_]:
+            return [",".join(map(shown, item))]
         case list():
             return [",".join(item) or "-"]
         case dict():

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use zkrecipes::{
-    Client, Election, Error, ErrorKind, Feed, GroupEvent, NodeState, Subscription, WatchKind, drive,
+    Client, Discovery, Election, Error, ErrorKind, Feed, GroupEvent, NodeState, Subscription, WatchKind,
+    drive,
 };
 
 use super::generated::Recipes;
@@ -16,6 +17,7 @@ use super::reading::{Answer, Handles, Key, Said};
 pub struct Following {
     nodes: Handles<(String, WatchKind)>,
     pub elections: Handles<Election>,
+    pub services: Handles<(Discovery, String)>,
     followed: Mutex<HashMap<Key, Subscription>>,
 }
 
@@ -42,6 +44,8 @@ impl Following {
     fn follow(&self, client: &Client, recipes: &Recipes, key: &Key) -> Answer {
         let subscription = if let Some((path, kind)) = self.nodes.find(key) {
             told(client, key, client.nodes().watch(&path, kind)?)
+        } else if let Some((discovery, service)) = self.services.find(key) {
+            told(client, key, discovery.watch(&service)?)
         } else if let Some(election) = self.elections.find(key) {
             told(client, key, election.observe())
         } else if let Some(names) = recipes.names.find(key) {

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use zkrecipes::{
-    Barrier, Client, ClientOptions, Config, Counter, CounterOptions, DoubleBarrier, ElectionOptions, Error,
-    Group, GroupOptions, Latch, LockOptions, Names, Partitioner, PartitionerOptions, QueueOptions,
+    Barrier, Client, ClientOptions, Config, Counter, CounterOptions, Discovery, DoubleBarrier,
+    ElectionOptions, Error, Group, GroupOptions, Latch, LockOptions, Names, Partitioner, PartitionerOptions,
+    QueueOptions,
 };
 
 use super::reading::{Answer, Handles, Key, Said, bytes, millis, number, optional, partitions, text};
@@ -15,6 +16,7 @@ pub struct Recipes {
     pub barrier: Handles<Barrier>,
     pub config: Handles<Config>,
     pub counter: Handles<Counter>,
+    pub discovery: Handles<Discovery>,
     pub double_barrier: Handles<DoubleBarrier>,
     pub group: Handles<Group>,
     pub latch: Handles<Latch>,
@@ -69,6 +71,9 @@ impl Recipes {
                 )
                 .await?
                 .said(),
+            "discovery" => self.discovery.make(key, client.discovery(text(arguments, 1)?)?),
+            "services" => self.discovery.of(&key)?.names().await?.said(),
+            "failed" => self.discovery.of(&key)?.failed(text(arguments, 1)?, text(arguments, 2)?)?.said(),
             "double-barrier" => self.double_barrier.make(
                 key,
                 client.double_barrier(
@@ -134,6 +139,7 @@ impl Recipes {
         self.barrier.forget(key);
         self.config.forget(key);
         self.counter.forget(key);
+        self.discovery.forget(key);
         self.double_barrier.forget(key);
         self.group.forget(key);
         self.latch.forget(key);
@@ -157,6 +163,9 @@ const WORDS: &[&str] = &[
     "add",
     "set-value",
     "compare-and-set",
+    "discovery",
+    "services",
+    "failed",
     "double-barrier",
     "barrier-entered",
     "barrier-enter",

@@ -8,6 +8,7 @@ mod generated;
 mod partitions;
 mod queues;
 mod reading;
+mod services;
 
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
@@ -87,6 +88,7 @@ struct Stage {
     commits: commits::Commits,
     terms: elections::Terms,
     queues: queues::Queues,
+    services: services::Services,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -177,6 +179,9 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         return answer;
     }
     if let Some(answer) = stage.following.perform(&client, &stage.recipes, words) {
+        return answer;
+    }
+    if let Some(answer) = stage.services.perform(&stage.recipes, &stage.following, words).await {
         return answer;
     }
     if let Some(answer) = stage.commits.perform(&client, words).await {

@@ -39,6 +39,7 @@ class CuratorOwner implements Peer.Owner {
     private final CuratorGroups groups;
     private final CuratorBarriers barriers;
     private final CuratorQueues queues;
+    private final CuratorServices services;
 
     CuratorOwner(String name, String hosts, int timeout) throws Exception {
         this.name = name;
@@ -50,6 +51,7 @@ class CuratorOwner implements Peer.Owner {
         groups = new CuratorGroups(client);
         barriers = new CuratorBarriers(client);
         queues = new CuratorQueues(client);
+        services = new CuratorServices(client);
     }
 
     @Override
@@ -179,6 +181,8 @@ class CuratorOwner implements Peer.Owner {
         switch (rest.get(0).split(":")[0]) {
             case "group":
                 return groups.obey(verb, rest);
+            case "service":
+                return services.obey(verb, rest);
             case "barrier":
             case "double":
                 return barriers.obey(verb, rest);

@@ -7,8 +7,8 @@ use crate::client::Client;
 use crate::election::Election;
 use crate::failure::OrThrow;
 use crate::generated::{
-    Barrier, Config, Counter, CounterSettings, ElectionSettings, Group, GroupSettings, Latch, Names,
-    Partitioner, PartitionerSettings, QueueSettings, Semaphore,
+    Barrier, Config, Counter, CounterSettings, Discovery, ElectionSettings, Group, GroupSettings, Latch,
+    Names, Partitioner, PartitionerSettings, QueueSettings, Semaphore,
 };
 use crate::partitioner::partition_names;
 use crate::queue::{DelayQueue, PriorityQueue, Queue};
@@ -37,6 +37,12 @@ impl Client {
     pub fn delay_queue(&self, env: &Env, path: String, options: QueueSettings) -> napi::Result<DelayQueue> {
         let made = options.into_core().and_then(|options| self.0.delay_queue(&path, options));
         Ok(DelayQueue::new(made.or_throw(env)?, &self.0.inbox))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn discovery(&self, env: &Env, path: String) -> napi::Result<Discovery> {
+        let made = self.0.discovery(&path);
+        Ok(Discovery::new(made.or_throw(env)?, &self.0.inbox))
     }
 
     #[napi(catch_unwind)]

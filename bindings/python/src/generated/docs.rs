@@ -384,6 +384,12 @@ leads no more, and the server has refused it."
 (Leadership.epoch) => {
 "Rises strictly from one leader to the next: the fencing token."
 };
+(FoundInstance) => {
+"What an `Instance` has of the object that has found it."
+};
+(FoundInstance.failed) => {
+"It did not serve: for a while it is not picked."
+};
 (Terms) => {
 "The terms of a candidate, one after the other: what both faces of `run` use."
 };

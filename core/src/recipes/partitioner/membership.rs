@@ -19,7 +19,7 @@ use crate::recipes::election::{Election, Leader, Leadership};
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::random;
-use crate::session::registration::Registration;
+use crate::session::registration::KeptNode;
 use crate::session::watching::Children;
 use crate::session::wire::WireError;
 
@@ -122,7 +122,7 @@ impl Membership {
 async fn take_part(
     sharing: Arc<Sharing>,
     session: Arc<Session>,
-    registration: Registration,
+    registration: KeptNode,
     election: Election,
     mut leaving: watch::Receiver<bool>,
 ) -> Error {

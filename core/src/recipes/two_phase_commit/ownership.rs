@@ -30,7 +30,7 @@ use crate::recipes::declared::declare;
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::random;
-use crate::session::registration::Registration;
+use crate::session::registration::KeptNode;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, WireError, Write};
 
@@ -52,7 +52,7 @@ pub(super) struct Commits {
 struct Alive {
     /// Under which transactions say that they are its own.
     name: String,
-    _registration: Registration,
+    _registration: KeptNode,
     /// A node of one session, and the only one with that name. What is begun depends on it, so once it is deleted, nothing
     /// that was begun in that session comes true any more.
     session_node: Option<SessionNode>,

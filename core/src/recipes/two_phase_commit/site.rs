@@ -16,7 +16,7 @@ use crate::recipes::declared::declare;
 use crate::session::Session;
 use crate::session::call::{Call, Failure};
 use crate::session::open_parents;
-use crate::session::registration::{Registration, not_declared};
+use crate::session::registration::{KeptNode, not_declared};
 use crate::session::wire::{WireError, Write};
 
 const JOIN: &str = "join";
@@ -27,7 +27,7 @@ const ACKNOWLEDGE: &str = "acknowledge";
 /// That we are a site, and what we have been told.
 pub(super) struct Site {
     pub(super) name: String,
-    registration: Mutex<Option<Registration>>,
+    registration: Mutex<Option<KeptNode>>,
     /// Ends the waits for what is next.
     pub(super) left: watch::Sender<u64>,
     /// The entries that somebody has been told of.
@@ -65,7 +65,7 @@ impl Site {
         })
     }
 
-    fn step_out(&self) -> Option<Registration> {
+    fn step_out(&self) -> Option<KeptNode> {
         self.left.send_modify(|count| *count += 1);
         lock(&self.registration).take()
     }

@@ -11,6 +11,7 @@ mod owner;
 mod task;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Weak};
 
 use tokio::sync::watch;
@@ -25,7 +26,7 @@ use crate::mutex::lock;
 use crate::process::UnlessForked;
 
 /// The node is kept as long as this exists; dropping it undoes it in the background.
-pub(crate) struct Registration {
+pub(crate) struct KeptNode {
     task: UnlessForked<Arc<Task>>,
     is_left: bool,
 }
@@ -65,7 +66,7 @@ impl RegistrationState {
     }
 }
 
-impl Registration {
+impl KeptNode {
     /// Makes the node and keeps it from now on. Exists if it is somebody else's, or kept by this client already.
     pub(crate) async fn declare(
         session: &Arc<Session>,
@@ -73,7 +74,29 @@ impl Registration {
         path: String,
         data: &[u8],
         parents: CreateMode,
-    ) -> Result<Registration> {
+    ) -> Result<KeptNode> {
+        KeptNode::keep(session, verb, path, data, parents, false).await
+    }
+
+    /// The same of a node that this client has made just now, for a name that only the server could give it.
+    pub(crate) async fn adopt(
+        session: &Arc<Session>,
+        verb: &'static str,
+        path: String,
+        data: &[u8],
+        parents: CreateMode,
+    ) -> Result<KeptNode> {
+        KeptNode::keep(session, verb, path, data, parents, true).await
+    }
+
+    async fn keep(
+        session: &Arc<Session>,
+        verb: &'static str,
+        path: String,
+        data: &[u8],
+        parents: CreateMode,
+        is_made: bool,
+    ) -> Result<KeptNode> {
         let registrations = session.extensions.of::<Registrations>();
         let task = loop {
             let before = {
@@ -86,6 +109,7 @@ impl Registration {
                             session: session.clone(),
                             path: path.clone(),
                             parents,
+                            is_made: AtomicBool::new(is_made),
                             wish: watch::Sender::new(wish),
                             stands: watch::Sender::default(),
                         });
@@ -101,21 +125,21 @@ impl Registration {
             // Being undone: then it is free.
             before.until(verb, |stands| stands.has_ended).await?;
         };
-        let registration = Registration { task: UnlessForked::new(task.clone()), is_left: false };
+        let registration = KeptNode { task: UnlessForked::new(task.clone()), is_left: false };
         session.clock().spawn(Box::pin(task.run()));
         registration.fulfilled(verb, 0).await?;
         Ok(registration)
     }
 
     /// What this client keeps at `path`.
-    pub(crate) fn find(session: &Arc<Session>, path: &str) -> Option<Registration> {
+    pub(crate) fn find(session: &Arc<Session>, path: &str) -> Option<KeptNode> {
         let task = lock(&session.extensions.of::<Registrations>().0).get(path).and_then(Weak::upgrade)?;
         let is_wanted = task.wish.borrow().is_wanted;
-        is_wanted.then(|| Registration { task: UnlessForked::new(task), is_left: true })
+        is_wanted.then(|| KeptNode { task: UnlessForked::new(task), is_left: true })
     }
 
     /// From now on it is kept for as long as the client lives, unless it is undone: dropping this does not end it.
-    pub(crate) fn stays_with_the_client(mut self) -> Registration {
+    pub(crate) fn stays_with_the_client(mut self) -> KeptNode {
         self.is_left = true;
         self
     }
@@ -163,7 +187,7 @@ impl Registration {
     }
 }
 
-impl Drop for Registration {
+impl Drop for KeptNode {
     fn drop(&mut self) {
         // In a forked child the node is the parent's.
         if !self.is_left && self.task.process().is_present() {
@@ -205,7 +229,7 @@ mod tests {
         let node = "/groups/forked/a".to_owned();
         let declared = {
             let (session, node) = (session.clone(), node.clone());
-            async move { Registration::declare(&session, "join", node, b"", CreateMode::Persistent).await }
+            async move { KeptNode::declare(&session, "join", node, b"", CreateMode::Persistent).await }
         };
         let registration = drive::wait(declared, None, None)?;
         let task = registration.task.clone();
@@ -220,7 +244,7 @@ mod tests {
         let registration = dropped_in_a_child("what is registration", registration);
         drop(free);
         locker.join().expect("no panic");
-        assert!(Registration::find(&session, &node).is_some());
+        assert!(KeptNode::find(&session, &node).is_some());
         drive::wait(registration.undo("leave"), None, None).map(drop)
     }
 }

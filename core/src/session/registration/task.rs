@@ -11,6 +11,7 @@
 //!    names its owner or when it was created, and an ephemeral node has no children that could be checked in its place.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::watch;
 
@@ -32,6 +33,8 @@ pub(super) struct Task {
     pub(super) path: String,
     /// What a missing parent is created as.
     pub(super) parents: CreateMode,
+    /// It was made before it was declared, in the server session that comes first.
+    pub(super) is_made: AtomicBool,
     pub(super) wish: watch::Sender<Wish>,
     pub(super) stands: watch::Sender<RegistrationState>,
 }
@@ -157,7 +160,7 @@ struct Attempts<'a> {
     pause: Backoff,
     /// Our node is there, as far as its watch has told.
     stands: bool,
-    /// One of ours may be there, because the answer to a create was lost.
+    /// One of ours may be there, because the answer to a create was lost, or it was made before it was declared.
     in_doubt: bool,
     /// The wish whose data it has.
     written: Option<u64>,
@@ -167,8 +170,8 @@ struct Attempts<'a> {
 
 impl<'a> Attempts<'a> {
     fn of(task: &'a Arc<Task>, server_session: &'a Arc<ServerSession>) -> Attempts<'a> {
-        let pause = task.pause();
-        Attempts { task, server_session, pause, stands: false, in_doubt: false, written: None, watch: None }
+        let (pause, in_doubt) = (task.pause(), task.is_made.swap(false, Ordering::Relaxed));
+        Attempts { task, server_session, pause, stands: false, in_doubt, written: None, watch: None }
     }
 
     async fn run(mut self) -> RegistrationEnd {

@@ -20,6 +20,10 @@ impl Play<'_> {
                     .iter()
                     .for_each(|part| self.known_parents(&format!("{path}/{part}")));
             }
+            // The services that scenarios know: each is a container.
+            ("discovery", Some(_), Some(path)) => {
+                ["web", "mail"].iter().for_each(|name| self.known_parents(&format!("{path}/{name}")));
+            }
             ("queue" | "priority-queue" | "delay-queue", Some(_), Some(path)) => {
                 // What is ours stands beside the items, and goes when nothing is left in it.
                 let parts =

@@ -3,6 +3,7 @@
 mod barriers;
 mod groups;
 mod queues;
+mod services;
 
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
@@ -17,6 +18,7 @@ use zkrecipes::{
 use barriers::Barriers;
 use groups::Groups;
 use queues::Queues;
+use services::Services;
 
 type Answer = Result<String, Error>;
 
@@ -28,6 +30,7 @@ struct Owner {
     groups: Groups,
     barriers: Barriers,
     queues: Queues,
+    services: Services,
 }
 
 #[derive(Clone)]
@@ -142,6 +145,7 @@ impl Stage {
             ("close", []) => owner.client.close(None).await.map(|()| String::new()),
             (_, [kind, ..]) => match kind.split(':').next() {
                 Some("group") => owner.groups.perform(&owner.client, name, verb, arguments).await,
+                Some("service") => owner.services.perform(&owner.client, verb, arguments).await,
                 Some("barrier" | "double") => owner.barriers.perform(&owner.client, verb, arguments).await,
                 _ => owner.queues.perform(&owner.client, verb, arguments).await,
             },
@@ -152,8 +156,8 @@ impl Stage {
 
 impl Owner {
     fn of(client: Client) -> Owner {
-        let (handles, held, groups, barriers, queues) = Default::default();
-        Owner { client, handles, held, groups, barriers, queues }
+        let (handles, held, groups, barriers, queues, services) = Default::default();
+        Owner { client, handles, held, groups, barriers, queues, services }
     }
 
     /// The node and the fencing token.

@@ -1,0 +1,214 @@
+//! The instances of a service as they are known, and one of them for who asks.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{oneshot, watch};
+
+use super::instance::{Instance, SetAside};
+use crate::error::{Error, Result};
+use crate::feed::Source;
+use crate::futures::unless;
+use crate::mutex::lock;
+use crate::session::Session;
+use crate::session::random;
+use crate::session::skipped_nodes::Flaw;
+use crate::session::watching::tree::{Depth, Tree};
+
+/// Which of the instances of a service is picked.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum PickBy {
+    /// One after the other.
+    #[default]
+    RoundRobin,
+    /// Any.
+    Random,
+    /// The same as before, as long as it is there.
+    Sticky,
+}
+
+/// The instances of one service, followed.
+pub(super) struct FollowedInstances {
+    session: Arc<Session>,
+    tree: Tree,
+    found_by: Arc<SetAside>,
+    /// By node; what is no instance is not there.
+    known: BTreeMap<String, Instance>,
+    was_told: bool,
+}
+
+impl FollowedInstances {
+    pub(super) fn new(
+        session: &Arc<Session>,
+        verb: &'static str,
+        service: &str,
+        found_by: &Arc<SetAside>,
+    ) -> FollowedInstances {
+        let tree = Tree::new(session, verb, service, Depth::Children);
+        let (session, found_by) = (session.clone(), found_by.clone());
+        FollowedInstances { session, tree, found_by, known: BTreeMap::new(), was_told: false }
+    }
+
+    /// All instances by the names of their nodes, at first and whenever they are others.
+    async fn next(&mut self) -> Result<Vec<Instance>> {
+        loop {
+            let mut is_news = !self.was_told;
+            for node in self.tree.next().await? {
+                let now = self
+                    .tree
+                    .get(&node)
+                    .and_then(|(data, _)| decoded(&self.session, &node, data, &self.found_by));
+                let before = match now.clone() {
+                    Some(now) => self.known.insert(node, now),
+                    None => self.known.remove(&node),
+                };
+                is_news |= before != now;
+            }
+            if is_news {
+                self.was_told = true;
+                return Ok(self.known.values().cloned().collect());
+            }
+        }
+    }
+}
+
+/// What a node says; one that says nothing of use is named once in the log, and stops nobody.
+pub(super) fn decoded(
+    session: &Session,
+    node: &str,
+    data: &[u8],
+    found_by: &Arc<SetAside>,
+) -> Option<Instance> {
+    let instance = Instance::decode(data, found_by);
+    if instance.is_none() {
+        session.skip(node, Flaw::Encoding);
+    }
+    instance
+}
+
+/// What a feed of the instances tells.
+pub(super) struct InstancesFeed(pub(super) Result<FollowedInstances>);
+
+impl Source<Vec<Instance>> for InstancesFeed {
+    async fn next(&mut self) -> Result<Vec<Instance>> {
+        self.0.as_mut().map_err(|error| error.clone())?.next().await
+    }
+}
+
+/// The services of which a handle has picked instances, each followed in the background until the handle goes.
+#[derive(Default)]
+pub(super) struct PickedServices(Mutex<HashMap<String, Arc<PickedService>>>);
+
+struct PickedService {
+    /// `None` until it is known.
+    latest: watch::Receiver<Option<Result<Arc<Vec<Instance>>>>>,
+    /// Dropped with this, which ends the following.
+    _alive: oneshot::Sender<()>,
+    choice: Mutex<Choice>,
+}
+
+struct Choice {
+    /// Whose turn it is. Where it begins is random: many clients that begin at once would otherwise all begin with the same.
+    turn: usize,
+    sticky: Option<(String, String)>,
+}
+
+impl PickedServices {
+    /// One of the instances of `service`, a path; `None` if there is none that may be picked. Asks a server only where nothing is
+    /// known yet.
+    pub(super) async fn pick(
+        &self,
+        session: &Arc<Session>,
+        verb: &'static str,
+        service: &str,
+        by: PickBy,
+        found_by: &Arc<SetAside>,
+    ) -> Result<Option<Instance>> {
+        let picked = self.followed(session, verb, service, found_by);
+        let mut latest = picked.latest.clone();
+        let known = latest.borrow().clone();
+        let known = match known {
+            Some(known) => known,
+            None => {
+                let mut call = session.call(None);
+                let first =
+                    async { latest.wait_for(Option::is_some).await.ok().and_then(|known| known.clone()) };
+                let first = call.receive(verb, async { Ok(first.await) }).await?;
+                first.ok().flatten().unwrap_or_else(|| Err(Error::closed("client")))
+            }
+        };
+        match known {
+            Ok(known) => Ok(picked.choose(&known, by, found_by)),
+            Err(error) => {
+                // It is not followed any more; who asks next begins anew.
+                let mut all = lock(&self.0);
+                if all.get(service).is_some_and(|one| Arc::ptr_eq(one, &picked)) {
+                    all.remove(service);
+                }
+                Err(error.with_path(service))
+            }
+        }
+    }
+
+    fn followed(
+        &self,
+        session: &Arc<Session>,
+        verb: &'static str,
+        service: &str,
+        found_by: &Arc<SetAside>,
+    ) -> Arc<PickedService> {
+        let mut all = lock(&self.0);
+        if let Some(known) = all.get(service) {
+            return known.clone();
+        }
+        let (tell, latest) = watch::channel(None);
+        let (alive, gone) = oneshot::channel::<()>();
+        let mut instances = FollowedInstances::new(session, verb, service, found_by);
+        let following = async move {
+            loop {
+                let found = instances.next().await.map(Arc::new);
+                let has_ended = found.is_err();
+                tell.send_replace(Some(found));
+                if has_ended {
+                    return;
+                }
+            }
+        };
+        let until = async move { drop(gone.await) };
+        session.clock().spawn(Box::pin(async move { unless(following, until).await.unwrap_or_default() }));
+        let choice = Mutex::new(Choice { turn: random::below(usize::MAX), sticky: None });
+        let picked = Arc::new(PickedService { latest, _alive: alive, choice });
+        all.insert(service.to_owned(), picked.clone());
+        picked
+    }
+}
+
+impl PickedService {
+    fn choose(&self, known: &[Instance], by: PickBy, found_by: &SetAside) -> Option<Instance> {
+        let may_be: Vec<&Instance> = known.iter().filter(|one| one.enabled && found_by.spares(one)).collect();
+        if may_be.is_empty() {
+            return None;
+        }
+        let mut choice = lock(&self.choice);
+        let any = || may_be[random::below(may_be.len())];
+        let key = |one: &Instance| (one.name.clone(), one.id.clone());
+        let one = match by {
+            PickBy::RoundRobin => {
+                choice.turn = choice.turn.wrapping_add(1);
+                may_be[choice.turn % may_be.len()]
+            }
+            PickBy::Random => any(),
+            PickBy::Sticky => {
+                let before = choice.sticky.take();
+                let stays = before.and_then(|(name, id)| {
+                    may_be.iter().find(|one| one.name == name && one.id == id).copied()
+                });
+                let one = stays.unwrap_or_else(any);
+                choice.sticky = Some(key(one));
+                one
+            }
+        };
+        Some(one.clone())
+    }
+}

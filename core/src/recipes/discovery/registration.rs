@@ -1,0 +1,241 @@
+//! A registered instance, until it is unregistered.
+
+use std::sync::{Arc, Mutex};
+
+use super::instance::{Service, ServiceType};
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::mutex::lock;
+use crate::path;
+use crate::process::UnlessForked;
+use crate::recipes::declared::{declare, declare_sequential};
+use crate::session::Session;
+use crate::session::call::refusal;
+use crate::session::open_parents;
+use crate::session::registration::{KeptNode, not_declared};
+use crate::session::wire::{CreateMode, WireError};
+
+const REGISTER: &str = "register";
+const UPDATE: &str = "update";
+const UNREGISTER: &str = "unregister";
+
+/// A registered instance of a service: [`Discovery::register`](crate::Discovery::register). It lasts until it is unregistered, a
+/// dynamic one at most as long as the client; dropping this ends nothing. Clones are the same registration.
+#[derive(Clone)]
+pub struct Registration {
+    inner: Arc<Registered>,
+}
+
+struct Registered {
+    client: Client,
+    /// Where the instances of the service are.
+    parent: String,
+    id: String,
+    registered: i64,
+    /// As it was registered, or updated last.
+    service: Mutex<Service>,
+    /// `None` once it was unregistered. One caller at a time changes something.
+    node: UnlessForked<tokio::sync::Mutex<Option<RegisteredNode>>>,
+}
+
+enum RegisteredNode {
+    /// Kept in every server session.
+    Kept(KeptNode),
+    /// It stands by itself.
+    Persistent(String),
+}
+
+impl Registration {
+    /// Registers a service below `parent`.
+    pub(super) async fn make(client: &Client, parent: String, service: Service) -> Result<Registering> {
+        let session = client.session()?;
+        let registered = session.clock().wall();
+        let data = service.encode(registered).map_err(|error| error.with_path(&parent))?;
+        let node = path::join(&parent, &service.id);
+        path::validate(&node)?;
+        let node = match service.service_type {
+            ServiceType::Dynamic => {
+                RegisteredNode::Kept(declare(&session, REGISTER, &parent, node, &data).await?)
+            }
+            ServiceType::DynamicSequential => {
+                let kept = declare_sequential(&session, REGISTER, &parent, &service.id, &data).await?;
+                RegisteredNode::Kept(kept)
+            }
+            ServiceType::Static | ServiceType::Permanent => {
+                put(&session, &parent, &node, &data).await.map_err(|error| error.with_path(&node))?;
+                RegisteredNode::Persistent(node)
+            }
+        };
+        let inner = Registered {
+            client: client.clone(),
+            parent,
+            id: service.id.clone(),
+            registered,
+            service: Mutex::new(service),
+            node: UnlessForked::new(tokio::sync::Mutex::new(None)),
+        };
+        Ok(Registering { registration: Registration { inner: Arc::new(inner) }, node })
+    }
+
+    /// What tells it from the other instances of the service.
+    pub fn id(&self) -> &str {
+        &self.inner.id
+    }
+
+    /// As it was registered, or updated last.
+    pub fn service(&self) -> Service {
+        lock(&self.inner.service).clone()
+    }
+
+    /// Replaces what is to be known of it; `name`, `id` and `service_type` stay as they are. NotHeld: it was unregistered.
+    /// ConnectionLost: not yet; of a dynamic one it goes on in the background. NoNode: somebody has deleted the node of a static or
+    /// permanent one; register it again.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// use zkrecipes::Service;
+    ///
+    /// let discovery = client.discovery("/services")?;
+    /// let registration = discovery.register(Service::new("web", "10.0.0.7").port(8080)).await?;
+    /// registration.update(registration.service().enabled(false)).await?;
+    /// assert!(!discovery.instances("web").await?[0].enabled);
+    /// # Ok(()) });
+    /// ```
+    pub async fn update(&self, service: Service) -> Result<()> {
+        self.change(|_| service).await
+    }
+
+    /// The same of what `change` makes of what it is.
+    pub(crate) async fn change(&self, change: impl FnOnce(Service) -> Service) -> Result<()> {
+        let session = self.inner.client.session()?;
+        let own = self.inner.node.lock().await;
+        let node = own.as_ref().ok_or_else(|| self.unregistered())?;
+        let before = self.service();
+        let service = change(before.clone());
+        let stays = [
+            ("name", before.name == service.name),
+            ("id", before.id == service.id),
+            ("service_type", before.service_type == service.service_type),
+        ];
+        if let Some((argument, _)) = stays.into_iter().find(|(_, stays)| !stays) {
+            let problem = "is another one than it was registered with; unregister it, and register another";
+            return Err(Error::invalid(argument, problem).with_path(&self.inner.parent));
+        }
+        let data =
+            service.encode(self.inner.registered).map_err(|error| error.with_path(&self.inner.parent))?;
+        match node {
+            RegisteredNode::Kept(kept) => kept.update(UPDATE, &data).await?,
+            RegisteredNode::Persistent(node) => {
+                let written =
+                    session.call(None).ask(UPDATE, |server| server.set_data(node, &data, None)).await;
+                written.map_err(|failure| failure.about(UPDATE, node).with_path(node))?;
+            }
+        }
+        *lock(&self.inner.service) = service;
+        Ok(())
+    }
+
+    /// Takes it back. NotHeld: it was unregistered already. ConnectionLost: unconfirmed; of a dynamic one the deletion goes on in the
+    /// background, another one may still be there.
+    pub async fn unregister(&self) -> Result<()> {
+        let session = self.inner.client.session()?;
+        let mut own = self.inner.node.lock().await;
+        match own.as_ref() {
+            Some(RegisteredNode::Persistent(node)) => {
+                // It stays ours until it is certainly gone, so that this can be repeated.
+                let deleted = session.call(None).delete_this(UNREGISTER, node).await;
+                deleted.map_err(|error| error.with_path(node))?;
+                *own = None;
+                Ok(())
+            }
+            Some(RegisteredNode::Kept(_)) => match own.take() {
+                Some(RegisteredNode::Kept(kept)) => kept.undo(UNREGISTER).await.map(drop),
+                _ => Ok(()),
+            },
+            None => Err(self.unregistered()),
+        }
+    }
+
+    fn unregistered(&self) -> Error {
+        not_declared("this instance was unregistered; register it again").with_path(&self.inner.parent)
+    }
+}
+
+impl std::fmt::Debug for Registration {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registration").field("id", &self.inner.id).finish_non_exhaustive()
+    }
+}
+
+/// A registration on its way to who asked for it. Dropped before it is there, a dynamic one is taken back in the background.
+#[must_use = "dropping it takes it back"]
+pub struct Registering {
+    registration: Registration,
+    node: RegisteredNode,
+}
+
+impl Registering {
+    /// The caller has it.
+    pub fn hand_over(self) -> Registration {
+        let node = match self.node {
+            RegisteredNode::Kept(kept) => RegisteredNode::Kept(kept.stays_with_the_client()),
+            node => node,
+        };
+        // Nobody else has it yet.
+        if let Ok(mut own) = self.registration.inner.node.try_lock() {
+            *own = Some(node);
+        }
+        self.registration
+    }
+}
+
+impl std::fmt::Debug for Registering {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registering").finish_non_exhaustive()
+    }
+}
+
+/// Makes a persistent node, or writes into the one that is there: one that a client has left before it was started again.
+/// Exists: an ephemeral one is there, which would go with its session.
+async fn put(session: &Arc<Session>, parent: &str, node: &str, data: &[u8]) -> Result<()> {
+    let mut call = session.call(None);
+    call.comes_behind(REGISTER, session.take_queueing_turn(node)).await?;
+    loop {
+        let server_session = call.server_session(REGISTER).await?;
+        open_parents::look(session, &server_session, &mut call, REGISTER, parent).await?;
+        let created = server_session.create(node, data, CreateMode::Persistent);
+        match call.receive(REGISTER, created).await? {
+            Ok(_) => return Ok(()),
+            Err(WireError::NoNode) => {
+                call.make_path(REGISTER, &server_session, parent, session.parents()).await?;
+                continue;
+            }
+            Err(WireError::NodeExists) => {}
+            Err(error) => {
+                call.retry_or_refuse(error, REGISTER, node).await?;
+                continue;
+            }
+        }
+        // Of a create whose answer was lost it may be our own: then what is written is what it has.
+        let stat = match call.receive(REGISTER, server_session.exists(node)).await? {
+            Ok(Some(stat)) if stat.ephemeral_owner != 0 => {
+                let message = "an instance of that id is registered for as long as somebody's session; choose another id, or \
+                               wait until it has gone";
+                return Err(Error::new(ErrorKind::Exists, message));
+            }
+            Ok(Some(stat)) => stat,
+            Ok(None) => continue,
+            Err(error) => {
+                call.retry_or_refuse(error, REGISTER, node).await?;
+                continue;
+            }
+        };
+        match call.receive(REGISTER, server_session.set_data(node, data, Some(stat.version))).await? {
+            Ok(_) => return Ok(()),
+            Err(WireError::NoNode | WireError::BadVersion) => {}
+            Err(error) if error.is_unanswered() => call.retry_after_loss(REGISTER).await?,
+            Err(error) => return Err(refusal(error, REGISTER, node)),
+        }
+    }
+}

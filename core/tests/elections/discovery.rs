@@ -1,0 +1,192 @@
+//! Services and their instances: registered whatever gets lost, followed by who picks, and left alone where they are nobody's.
+
+use std::time::Duration;
+
+use crate::support::access::set_access;
+use crate::support::ground::grounds;
+use crate::support::{client, client_with, eventually, nodes_under, server, soon};
+use zkrecipes::{Client, CreateMode, Discovery, ErrorKind, PickBy, Service, ServiceType, drive};
+use zkrecipes_embedded::Fault;
+
+const PATH: &str = "/services";
+const WEB: &str = "/services/web";
+const TEN: Duration = Duration::from_secs(10);
+
+fn of(client: &Client) -> Discovery {
+    client.discovery(PATH).expect("a valid path")
+}
+
+fn web(id: &str) -> Service {
+    Service::new("web", "10.0.0.7").id(id)
+}
+
+async fn ids(client: &Client) -> Vec<String> {
+    let found = of(client).instances("web").await.expect("asked");
+    found.into_iter().map(|one| one.id).collect()
+}
+
+const TYPES: [ServiceType; 4] =
+    [ServiceType::Dynamic, ServiceType::Static, ServiceType::Permanent, ServiceType::DynamicSequential];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_answer_to_registering_or_unregistering_is_resolved() {
+    for lost in [Fault::drop_before, Fault::drop_after] {
+        for kind in TYPES {
+            for ground in grounds() {
+                let client = ground.client(TEN).await;
+                client.nodes().ensure(WEB).await.expect("there");
+                let fault = ground.inject(lost("create2"));
+                let registration = of(&client).register(web("a").service_type(kind)).await.expect("resolved");
+                assert!(ground.fault_fired(fault));
+                assert_eq!(ids(&client).await, ["a"], "{kind:?}");
+                let fault = ground.inject(lost("setData"));
+                registration.update(registration.service().port(80)).await.expect("resolved");
+                assert!(ground.fault_fired(fault));
+                assert_eq!(of(&client).instances("web").await.expect("asked")[0].port, Some(80));
+                let fault = ground.inject(lost("delete"));
+                registration.unregister().await.expect("resolved");
+                assert!(ground.fault_fired(fault));
+                assert_eq!(ids(&client).await, [""; 0], "{kind:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registration_that_is_dropped_on_its_way_leaves_nothing_behind() {
+    for kind in [ServiceType::Dynamic, ServiceType::DynamicSequential] {
+        let server = server();
+        let client = client(&server).await;
+        client.nodes().ensure(WEB).await.expect("there");
+        // Of an answer that is there and was not received.
+        let registering = drive::register(&of(&client), web("a").service_type(kind)).await.expect("free");
+        assert_eq!(nodes_under(&server, WEB).len(), 1);
+        drop(registering);
+        eventually("it is taken back", || nodes_under(&server, WEB).is_empty()).await;
+        // And of one that is still to come.
+        for polls in 1..6 {
+            let mut registering = Box::pin(drive::register(&of(&client), web("a").service_type(kind)));
+            for _ in 0..polls {
+                let polled = tokio::time::timeout(Duration::from_micros(200), registering.as_mut());
+                if let Ok(done) = polled.await {
+                    drop(done.expect("free"));
+                    break;
+                }
+            }
+            drop(registering);
+            eventually("it is taken back", || nodes_under(&server, WEB).is_empty()).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registration_stays_when_whoever_has_it_lets_it_go() {
+    let server = server();
+    let client = client_with(&server, Duration::from_millis(600)).await;
+    drop(of(&client).register(web("a").service_type(ServiceType::DynamicSequential)).await.expect("free"));
+    drop(of(&client).register(web("b")).await.expect("free"));
+    assert_eq!(ids(&client).await, ["a", "b"]);
+    server.expire(client.session_id());
+    soon("they are there again", async { while ids(&client).await != ["a", "b"] {} }).await;
+    client.close(None).await.expect("closed");
+    eventually("they go with the client", || nodes_under(&server, WEB).is_empty()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_picks_goes_on_while_no_server_answers() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let registration = of(&a).register(web("a")).await.expect("free");
+    let discovery = of(&b);
+    assert_eq!(discovery.pick("web", PickBy::Sticky).await.expect("known").expect("one").id, "a");
+    server.stop();
+    for by in [PickBy::RoundRobin, PickBy::Random, PickBy::Sticky] {
+        let picked = soon("a pick", discovery.pick("web", by)).await.expect("known");
+        assert_eq!(picked.expect("one").id, "a");
+    }
+    server.restart().expect("its port is free");
+    registration.unregister().await.expect("registered");
+    soon("it is told", async {
+        while discovery.pick("web", PickBy::RoundRobin).await.expect("known").is_some() {}
+    })
+    .await;
+    // What was watched for the handle goes with it.
+    a.close(None).await.expect("closed");
+    assert!(server.watch_count() > 0);
+    drop(discovery);
+    eventually("no watch is left", || server.watch_count() == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn picks_of_many_at_the_same_time_follow_a_service_once() {
+    let server = server();
+    let client = client(&server).await;
+    of(&client).register(web("a")).await.expect("free");
+    server.clear_log();
+    let discovery = of(&client);
+    let picks = (0..50).map(|_| {
+        let discovery = discovery.clone();
+        tokio::spawn(async move { discovery.pick("web", PickBy::RoundRobin).await })
+    });
+    for pick in picks.collect::<Vec<_>>() {
+        assert_eq!(pick.await.expect("joined").expect("known").expect("one").id, "a");
+    }
+    let is_list = |op: &str, path: &str| op.starts_with("getChildren") && path == WEB;
+    let lists = server.log().iter().filter(|entry| is_list(entry.op, &entry.path)).count();
+    assert_eq!(lists, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_not_be_read_stops_nobody() {
+    let server = server();
+    let client = client(&server).await;
+    let discovery = of(&client);
+    discovery.register(web("a")).await.expect("free");
+    client.nodes().create("/services/web/sealed", b"x", CreateMode::Persistent).await.expect("free");
+    set_access(&server.connect_string(), "/services/web/sealed", 0b1_1000);
+    client.nodes().create("/services/web/odd", b"\xff", CreateMode::Persistent).await.expect("free");
+    assert_eq!(ids(&client).await, ["a"]);
+    assert_eq!(discovery.pick("web", PickBy::Random).await.expect("known").expect("one").id, "a");
+    // Of a service that is nobody's to read who picks is told, and goes on when it is.
+    client.nodes().ensure("/services/mail").await.expect("there");
+    set_access(&server.connect_string(), "/services/mail", 0b1_1110);
+    let denied = discovery.pick("mail", PickBy::Random).await.expect_err("denied");
+    assert_eq!(denied.kind(), ErrorKind::Denied);
+    assert_eq!(denied.path(), Some("/services/mail"));
+    set_access(&server.connect_string(), "/services/mail", 0b1_1111);
+    assert_eq!(discovery.pick("mail", PickBy::Random).await.expect("known"), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_static_instance_that_somebody_deletes_is_registered_again() {
+    let server = server();
+    let client = client(&server).await;
+    let registration = of(&client).register(web("a").service_type(ServiceType::Static)).await.expect("free");
+    client.nodes().delete("/services/web/a", None).await.expect("there");
+    let gone = registration.update(registration.service().port(1)).await.expect_err("gone");
+    assert_eq!(gone.kind(), ErrorKind::NoNode);
+    assert_eq!(registration.service().port, None, "it is as it was");
+    // That it is not there is no reason to refuse it.
+    registration.unregister().await.expect("registered");
+    let again = registration.unregister().await.expect_err("unregistered");
+    assert_eq!(again.kind(), ErrorKind::NotHeld);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_keeps_the_name_the_id_and_the_type() {
+    let server = server();
+    let client = client(&server).await;
+    let registration = of(&client).register(web("a")).await.expect("free");
+    let mut other_name = registration.service();
+    other_name.name = "mail".into();
+    for other in
+        [other_name, registration.service().id("b"), registration.service().service_type(ServiceType::Static)]
+    {
+        let refused = registration.update(other).await.expect_err("another one");
+        assert_eq!(refused.kind(), ErrorKind::Invalid);
+    }
+    let before = of(&client).instances("web").await.expect("asked")[0].registered_at;
+    registration.update(registration.service().port(1)).await.expect("registered");
+    let after = &of(&client).instances("web").await.expect("asked")[0];
+    assert_eq!((after.registered_at, after.port), (before, Some(1)));
+}

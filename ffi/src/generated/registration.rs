@@ -1,0 +1,93 @@
+//! Generated from api/registration.toml by api/generate; do not edit.
+
+use std::ffi::{c_char, c_void};
+use std::ptr::null;
+
+use crate::error::zkr_error;
+use crate::events::zkr_done_callback;
+use crate::services;
+use crate::services::{RegistrationHandle, zkr_registration, zkr_service};
+use crate::status::zkr_status;
+use crate::verbs;
+
+/// Frees a registration, which ends nothing. NULL and freed ones are ignored.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_registration_free(registration: *mut zkr_registration) {
+    verbs::free(registration, |_: &RegistrationHandle| {});
+}
+
+/// What tells it from the other instances of the service; NULL for a handle that cannot be used. Valid until it is
+/// freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_registration_id(registration: *const zkr_registration) -> *const c_char {
+    verbs::ask(registration, null(), |it: &RegistrationHandle| Some(it.id.as_ptr()))
+}
+
+/// Replaces what is to be known of it. id may be NULL, and has to be the same otherwise, as have name and type.
+/// ZKR_NOT_HELD if it was unregistered. ZKR_CONNECTION_LOST means not yet; of a dynamic one it goes on in the
+/// background. ZKR_NO_NODE if somebody has deleted the node of a static or permanent one.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_registration_update(
+    registration: *mut zkr_registration,
+    service: *const zkr_service,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        registration,
+        null(),
+        error,
+        || Ok(()),
+        |it: &RegistrationHandle| {
+            let core = it.core.clone();
+            let service = services::changed(&core, service)?;
+            Ok(async move { core.update(service).await })
+        },
+    )
+}
+
+/// zkr_registration_update in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_registration_update_async(
+    registration: *mut zkr_registration,
+    service: *const zkr_service,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(registration, null(), callback, user_data, |it: &RegistrationHandle| {
+        let core = it.core.clone();
+        let service = services::changed(&core, service)?;
+        Ok(async move { core.update(service).await })
+    })
+}
+
+/// Takes it back. ZKR_NOT_HELD if it was unregistered already. ZKR_CONNECTION_LOST means unconfirmed: of a dynamic one
+/// the deletion goes on in the background, another one may still be there.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_registration_unregister(
+    registration: *mut zkr_registration,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        registration,
+        null(),
+        error,
+        || Ok(()),
+        |it: &RegistrationHandle| {
+            let core = it.core.clone();
+            Ok(async move { core.unregister().await })
+        },
+    )
+}
+
+/// zkr_registration_unregister in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_registration_unregister_async(
+    registration: *mut zkr_registration,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(registration, null(), callback, user_data, |it: &RegistrationHandle| {
+        let core = it.core.clone();
+        Ok(async move { core.unregister().await })
+    })
+}
