@@ -144,6 +144,7 @@ def test_bad_input_is_refused_by_name(hosts: str) -> None:
 AT_ONCE = {
     "Config": "watch",
     "Counter": "watch",
+    "Discovery": "cancel failed watch",
     "DoubleBarrier": "cancel on_wait withdraw",
     "Election": "campaign cancel guarded hold leading observe on_lost on_revoke on_wait",
     "Group": "cancel watch",

@@ -175,7 +175,9 @@ def worker(world: World, **options: object) -> Program:
     handle = f"work({{ handle: (mail, {{ signal }}) => gated(signal), ...{json.dumps(options)} }})"
     # What hears a signal before the worker does says so: then the worker has heard it, too.
     heard = "process.once('SIGTERM', () => console.log('told to stop'))"
-    text = f"import {{ work as gated }} from './gate.mjs'\nimport {{ work }} from './worker.mjs'\n{heard}\nawait {handle}"
+    text = (
+        f"import {{ work as gated }} from './gate.mjs'\nimport {{ work }} from './worker.mjs'\n{heard}\nawait {handle}"
+    )
     (here / "gate.mjs").write_text(GATE)
     (here / "gated.mjs").write_text(text)
     program = world.start("node", "gated.mjs", cwd=here)
