@@ -167,10 +167,12 @@ async fn what_was_let_go_of_unasked_comes_again() {
         first.release().await.expect("released");
         let again = soon("won again", member.next(None)).await.expect("won");
         assert!(again.fencing_token() > token);
-        // Without a handle it stays a member as long as somebody has a partition.
+        // Without a handle it stays a member as long as somebody has a partition: that is not asked for.
+        let (asks, mut asked) = tokio::sync::oneshot::channel::<()>();
+        let _asked = again.on_revoke(move || drop(asks));
         drop(member);
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        assert!(again.is_held());
+        let early = tokio::time::timeout(Duration::from_millis(300), &mut asked).await;
+        assert!(early.is_err() && again.is_held());
         drop(again);
         let other = of(&client, 1, "b");
         soon("the other wins", other.next(None)).await.expect("won").release().await.expect("released");
@@ -225,6 +227,13 @@ async fn weights_decide_and_a_name_that_comes_back_moves_nothing() {
         assert_eq!(none.kind(), ErrorKind::Timeout);
         // Started again under its name, while its session lasts.
         let again = Worker::begin(&ground, 8, "light", &owned).await;
+        let members = format!("{PATH}/members");
+        soon("both are there", async {
+            while again.client.nodes().children(&members).await.expect("listed").len() < 3 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await;
         let before = moves(&owned);
         light.working.abort();
         drop(light.client.close(None).await);

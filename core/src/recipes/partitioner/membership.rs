@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::assignment::{Assignment, Weights};
+use super::assignment::Assignment;
+use super::sharing::{
+    Ended, LEADER, LEAVE, LISTING, MEMBERS, NEXT, PartitionMember, Sharing, has_left, weights,
+};
 use super::turns::Turns;
-use super::{Ended, LEADER, MEMBERS, Partitioner, Sharing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Feed;
 use crate::futures::unless;
@@ -18,74 +20,43 @@ use crate::recipes::declared;
 use crate::recipes::election::{Election, Leader, Leadership};
 use crate::session::Session;
 use crate::session::call::Call;
-use crate::session::random;
 use crate::session::registration::KeptNode;
 use crate::session::watching::Children;
 use crate::session::wire::WireError;
 
-/// One member, as the name of its node says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Member {
-    pub(super) name: String,
-    pub(super) weight: u32,
-    /// Which partitions it knows: a hash of their names.
-    pub(super) list: String,
-}
-
-impl Member {
-    /// A name for its node like no other.
-    pub(super) fn node(&self) -> String {
-        format!("{}-{}-{}-{}", random::guid().simple(), self.weight, self.list, self.name)
-    }
-
-    fn parse(node: &str) -> Option<Member> {
-        let mut parts = node.splitn(4, '-').skip(1);
-        let weight = parts.next()?.parse().ok().filter(|weight| *weight > 0)?;
-        let (list, name) = (parts.next()?.to_owned(), parts.next()?.to_owned());
-        Some(Member { name, weight, list })
-    }
-}
-
-/// Those of one name are one.
-pub(super) fn weights<'a>(members: impl Iterator<Item = &'a Member>) -> Weights {
-    let mut weights = Weights::new();
-    for Member { name, weight, .. } in members {
-        let most = weights.entry(name.clone()).or_insert(*weight);
-        *most = (*most).max(*weight);
-    }
-    weights
-}
-
 /// Who is there, no older than this call.
-pub(super) async fn members(call: &mut Call, path: &str, verb: &'static str) -> Result<Vec<Member>> {
+pub(super) async fn members(call: &mut Call, path: &str, verb: &'static str) -> Result<Vec<PartitionMember>> {
     let answer = call.ask(verb, |server| {
         let server = server.clone();
         async move { server.as_of_now(path, || server.children(path)).await }
     });
     match answer.await {
-        Ok(names) => Ok(names.iter().filter_map(|name| Member::parse(name)).collect()),
+        Ok(names) => Ok(names.iter().filter_map(|name| PartitionMember::parse(name)).collect()),
         Err(failure) if failure.is(&WireError::NoNode) => Ok(Vec::new()),
         Err(failure) => Err(failure.about(verb, path)),
     }
 }
 
 /// Dropped, it ends in the background as by leaving.
-pub(super) struct Membership {
+pub(super) struct Participation {
     leaves: UnlessForked<watch::Sender<bool>>,
     /// Why it has ended.
     ended: Ended,
 }
 
-impl Membership {
+impl Participation {
     /// Becomes a member, unless the others share something else.
-    pub(super) async fn join(sharing: &Arc<Sharing>, session: &Arc<Session>) -> Result<Membership> {
+    pub(super) async fn join(sharing: &Arc<Sharing>, session: &Arc<Session>) -> Result<Participation> {
         let parent = sharing.below(MEMBERS);
         let node = path::join(&parent, &sharing.member.node());
         let identity = session.identity().as_bytes();
-        let registration = declared::declare(session, Partitioner::NEXT, &parent, node, identity).await?;
-        let others = members(&mut session.call(None), &parent, Partitioner::NEXT).await?;
+        let registration = declared::declare(session, NEXT, &parent, node, identity).await?;
+        let others = members(&mut session.call(None), &parent, NEXT).await?;
         if let Some(other) = others.iter().find(|other| other.list != sharing.member.list) {
-            return Err(mismatch(&other.name));
+            let error = mismatch(&other.name);
+            // Gone before it is told: who tries again with the right list is not refused because of it.
+            let _ = registration.undo(NEXT).await;
+            return Err(error);
         }
         let election = sharing.client.election(&sharing.below(LEADER), b"", Default::default())?;
         let (leaves, leaving) = watch::channel(false);
@@ -97,7 +68,7 @@ impl Membership {
             ends.send_replace(Some(end));
             sharing.news.notify_waiters();
         }));
-        Ok(Membership { leaves: UnlessForked::new(leaves), ended })
+        Ok(Participation { leaves: UnlessForked::new(leaves), ended })
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -150,7 +121,7 @@ async fn take_part(
             tokio::select! {
                 biased;
                 () = session.until_closing() => return Error::closed("client"),
-                () = &mut left => break super::left(),
+                () = &mut left => break has_left(),
                 failure = failure_of(&mut failed) => break failure,
                 ended = &mut leading => break ended.err().unwrap_or_else(Error::cancelled),
                 assigned = next_assignment(&mut observed, &sharing) => match assigned {
@@ -165,7 +136,7 @@ async fn take_part(
         }
     };
     // Others are told first, so that they are there when we let go. Unconfirmed, it goes on in the background.
-    let _ = registration.undo(Partitioner::LEAVE).await;
+    let _ = registration.undo(LEAVE).await;
     turns.follow(&Assignment::default());
     lock(&sharing.won).clear();
     unless(turns.until_all_let_go(), session.until_closing()).await;
@@ -204,12 +175,13 @@ async fn next_assignment(observed: &mut Feed<Option<Leader>>, sharing: &Sharing)
 /// Computes the assignment, now and whenever somebody comes or goes, for as long as this member leads.
 async fn assign(sharing: Arc<Sharing>, leadership: Leadership) -> Result<()> {
     let session = sharing.client.session()?;
-    let mut list = session.watch_children(Partitioner::MEMBERS, &sharing.below(MEMBERS)).current();
+    let mut list = session.watch_children(LISTING, &sharing.below(MEMBERS)).current();
     let mut said = None;
     loop {
         let Children(found) = list.next().await?;
         let names = found.map(|(names, _)| names).unwrap_or_default();
-        let members: Vec<Member> = names.iter().filter_map(|name| Member::parse(name)).collect();
+        let members: Vec<PartitionMember> =
+            names.iter().filter_map(|name| PartitionMember::parse(name)).collect();
         let weights = weights(members.iter().filter(|member| member.list == sharing.member.list));
         let last = said.clone().or_else(|| lock(&sharing.assignment).clone());
         let next = last.unwrap_or_default().among(&weights, &sharing.partitions);

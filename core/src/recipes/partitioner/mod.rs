@@ -19,9 +19,10 @@
 
 mod assignment;
 mod membership;
+mod sharing;
 mod turns;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -29,24 +30,22 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
-use self::assignment::{Assignment, hash};
-use self::membership::{Member, Membership};
+use self::assignment::hash;
+use self::membership::Participation;
+use self::sharing::{Ended, LISTING, MEMBERS, PartitionMember, Sharing, has_left};
 use super::contenders;
 use super::held::Held;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
-use crate::mutex::lock;
 use crate::options::PartitionerOptions;
 use crate::path;
 use crate::runtime;
 use crate::session::Session;
-use crate::session::backoff::Backoff;
 use crate::session::call::Call;
 use crate::session::random;
 use crate::turn::REVOKE;
-use crate::turn::hold::Hold;
 use crate::turn::name::Kind;
 
 /// One partition, held: its name is [`Held::name`].
@@ -80,6 +79,8 @@ impl<const N: usize> From<[&str; N]> for Partitions {
         Partitions::from(&names[..])
     }
 }
+
+const NOTHING_WON: &str = "no partition was won";
 
 /// How many partitions there may be: the assignment of as many, with long names of members, fits into one node.
 const MOST: usize = 10_000;
@@ -120,7 +121,7 @@ impl Client {
             },
             None => random::guid().simple().to_string(),
         };
-        let member = Member { name, weight: options.weight, list };
+        let member = PartitionMember { name, weight: options.weight, list };
         path::validate(&path::join(&path::join(path, MEMBERS), &member.node()))?;
         let retry = session.options().retry.clone();
         let sharing = Sharing {
@@ -157,73 +158,19 @@ impl Client {
 pub struct Partitioner {
     sharing: Arc<Sharing>,
     /// While it takes part. The last handle to go leaves, unless a partition is around.
-    membership: Arc<tokio::sync::Mutex<Place>>,
+    membership: Arc<tokio::sync::Mutex<Attendance>>,
 }
 
 #[derive(Default)]
-enum Place {
+enum Attendance {
     /// Not yet, or no more because it could not go on.
     #[default]
     Apart,
-    Member(Membership),
+    Member(Participation),
     Left,
 }
 
-/// Tells why a membership has ended.
-type Ended = watch::Receiver<Option<Error>>;
-
-/// What a member and its tasks know.
-struct Sharing {
-    client: Client,
-    path: String,
-    /// Sorted by name.
-    partitions: Vec<String>,
-    member: Member,
-    drain: Duration,
-    /// The one read last.
-    assignment: Mutex<Option<Assignment>>,
-    /// Partitions that nobody has asked for yet.
-    won: Mutex<VecDeque<Held>>,
-    /// There may be something to tell who waits.
-    news: Notify,
-    pause: (Duration, Duration),
-}
-
-const MEMBERS: &str = "members";
-const LEADER: &str = "leader";
-const PARTITIONS: &str = "partitions";
-const NOTHING_WON: &str = "no partition was won";
-
-impl Sharing {
-    fn below(&self, part: &str) -> String {
-        path::join(&self.path, part)
-    }
-
-    fn path_of(&self, partition: usize) -> String {
-        path::join(&self.below(PARTITIONS), &self.partitions[partition])
-    }
-
-    fn pause(&self) -> Backoff {
-        Backoff::new(self.pause.0, self.pause.1)
-    }
-
-    /// Takes out what waits for an owner and is of this hold.
-    fn withdraw(&self, hold: &Arc<Hold>) -> Option<Held> {
-        let mut won = lock(&self.won);
-        let at = won.iter().position(|held| Arc::ptr_eq(held.hold(), hold))?;
-        won.remove(at)
-    }
-
-    fn next_won(&self) -> Option<Held> {
-        lock(&self.won).pop_front()
-    }
-}
-
 impl Partitioner {
-    const NEXT: &'static str = "next";
-    const LEAVE: &'static str = "leave";
-    const MEMBERS: &'static str = "members";
-
     /// Where the partitions are shared.
     pub fn path(&self) -> &str {
         &self.sharing.path
@@ -259,22 +206,22 @@ impl Partitioner {
         let mut pause = self.sharing.pause();
         loop {
             match &*call.wait_for(self.membership.lock()).await? {
-                Place::Member(membership) if !membership.has_ended() => return Ok(membership.ended()),
-                Place::Left => return Err(left()),
-                Place::Apart | Place::Member(_) => {}
+                Attendance::Member(membership) if !membership.has_ended() => return Ok(membership.ended()),
+                Attendance::Left => return Err(has_left()),
+                Attendance::Apart | Attendance::Member(_) => {}
             }
             // In a task of its own: a caller that has less time than it takes finds it done the next time.
             let (sharing, membership, of) = (self.sharing.clone(), self.membership.clone(), session.clone());
             let joining = runtime::spawn_task(async move {
                 let mut place = membership.lock().await;
                 let is_apart = match &*place {
-                    Place::Apart => true,
-                    Place::Member(membership) => membership.has_ended(),
-                    Place::Left => false,
+                    Attendance::Apart => true,
+                    Attendance::Member(membership) => membership.has_ended(),
+                    Attendance::Left => false,
                 };
                 if is_apart {
-                    *place = Place::Apart;
-                    *place = Place::Member(Membership::join(&sharing, &of).await?);
+                    *place = Attendance::Apart;
+                    *place = Attendance::Member(Participation::join(&sharing, &of).await?);
                 }
                 Ok(())
             });
@@ -316,9 +263,9 @@ impl Partitioner {
     /// Lets `work` work on each partition for as long as this member has it, all at the same time, until it leaves or a failure that
     /// trying again cannot help.
     ///
-    /// The future that `work` made for a partition is dropped when that is lost, not when it lets go of it itself. When it is asked to move, [`Held::on_revoke`] tells,
-    /// and it has the time for draining. What ends lets go of its partition; as long as that is this member's, it is begun again,
-    /// after a pause. An error of it is logged.
+    /// The future that `work` made for a partition is dropped when that is lost, not when it lets go of it itself. When it is
+    /// asked to move, [`Held::on_revoke`] tells, and it has the time for draining. What ends lets go of its partition; as long as
+    /// that is this member's, it is begun again, after a pause. An error of it is logged.
     ///
     /// ```
     /// # zkrecipes::doctest(async {
@@ -402,8 +349,8 @@ impl Partitioner {
         let left = {
             let mut place = self.membership.lock().await;
             match std::mem::take(&mut *place) {
-                Place::Member(membership) => {
-                    *place = Place::Left;
+                Attendance::Member(membership) => {
+                    *place = Attendance::Left;
                     Some(membership)
                 }
                 other => {
@@ -444,13 +391,9 @@ impl Partitioner {
     pub async fn members(&self) -> Result<BTreeMap<String, u32>> {
         let session = self.sharing.client.session()?;
         let path = self.sharing.below(MEMBERS);
-        let members = membership::members(&mut session.call(None), &path, Partitioner::MEMBERS).await?;
-        Ok(membership::weights(members.iter()))
+        let members = membership::members(&mut session.call(None), &path, LISTING).await?;
+        Ok(sharing::weights(members.iter()))
     }
-}
-
-fn left() -> Error {
-    Error::new(ErrorKind::Cancelled, "this member has left; make another partitioner to take part again")
 }
 
 /// Leaves when it is dropped.

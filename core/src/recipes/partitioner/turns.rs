@@ -9,8 +9,8 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::watch;
 
-use super::Sharing;
 use super::assignment::Assignment;
+use super::sharing::Sharing;
 use crate::error::{Error, ErrorKind, Result};
 use crate::futures::unless;
 use crate::mutex::lock;
