@@ -919,7 +919,10 @@ inline std::vector<Instance> instances(zkr_instances *list) {
   std::vector<Instance> all;
   for (std::size_t i = 0; i < zkr_instances_count(list); i++) {
     const zkr_instance *one = zkr_instances_get(list, i);
-    const std::chrono::system_clock::time_point registered{Milliseconds(one->registered_at_ms)};
+    // Anybody may write a date, and this clock may end before all dates do.
+    const auto last = std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::duration::max());
+    const Milliseconds since_1970(one->registered_at_ms);
+    const std::chrono::system_clock::time_point registered{since_1970 < last ? since_1970 : last};
     all.push_back({one->name,
                    one->id,
                    one->address,

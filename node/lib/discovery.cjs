@@ -70,17 +70,20 @@ class Registration extends Remote {
 /** An instance of a service, as it was found. */
 class Instance {
   #discovery
+  #node
 
   constructor(key, discovery, found) {
     if (key !== made) throw invalid('constructor', 'use discovery.instances(), pick() or watch()')
     this.#discovery = discovery
-    const payload = found.payload === null ? null : JSON.parse(found.payload)
-    Object.assign(this, found, { payload, registeredAt: new Date(found.registeredAt) })
+    const { node, ...told } = found
+    this.#node = node
+    const payload = told.payload === null ? null : JSON.parse(told.payload)
+    Object.assign(this, told, { payload, registeredAt: new Date(found.registeredAt) })
   }
 
   /** It did not serve: for a while it is not picked. */
   failed() {
-    call(this.#discovery, 'failed', this.name, this.id)
+    call(this.#discovery, 'nodeFailed', this.#node)
   }
 }
 

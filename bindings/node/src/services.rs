@@ -47,6 +47,8 @@ impl Service {
 
 #[napi(object, use_nullable = true)]
 pub struct Instance {
+    /// The path of its node, which `node/lib` keeps to itself.
+    pub node: String,
     pub name: String,
     pub id: String,
     pub address: String,
@@ -65,6 +67,7 @@ impl From<zkrecipes::Instance> for Instance {
     fn from(one: zkrecipes::Instance) -> Instance {
         let registered = one.registered_at.duration_since(UNIX_EPOCH).unwrap_or_default();
         Instance {
+            node: drive::node_of(&one).to_owned(),
             name: one.name,
             id: one.id,
             address: one.address,
@@ -110,6 +113,12 @@ impl Discovery {
             discovery.pick(&name, by).await.map(Vec::from_iter)
         };
         self.0.ask(pick, instances)
+    }
+
+    /// The instance of that node did not serve. Whatever others have written there, it is never refused.
+    #[napi(catch_unwind)]
+    pub fn node_failed(&self, node: String) {
+        drive::node_failed(&self.0, &node);
     }
 
     /// The feed of the instances of a service.

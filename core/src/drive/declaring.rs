@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::process::Process;
 use crate::recipes::declared::Declared;
-use crate::recipes::discovery::{Discovery, Registering, Registration, Service};
+use crate::recipes::discovery::{Discovery, Instance, Registering, Registration, Service};
 use crate::recipes::double_barrier::DoubleBarrier;
 use crate::recipes::group::Group;
 use crate::recipes::names::Names;
@@ -61,6 +61,16 @@ pub fn register(
 ) -> impl Future<Output = Result<Registering>> + Send + use<> {
     let discovery = discovery.clone();
     async move { discovery.begin_to_register(service).await }
+}
+
+/// As [`Instance::failed`] of the instance that `discovery` has found at `node`, for a language that keeps no `Instance`.
+pub fn node_failed(discovery: &Discovery, node: &str) {
+    discovery.node_failed(node);
+}
+
+/// The path of an instance's node.
+pub fn node_of(instance: &Instance) -> &str {
+    instance.node()
 }
 
 /// As [`Registration::update`], for a language in which callers say what differs: of `given` only the fields are taken that

@@ -55,7 +55,8 @@ pub use acquiring::{
 pub use cancels::Cancels;
 pub use closing::{close, close_and_tell, end_sessions, let_go, start_close};
 pub use declaring::{
-    Begun, Done, Proposed, begin, bind, enter, join, join_as_site, next_proposal, register, update,
+    Begun, Done, Proposed, begin, bind, enter, join, join_as_site, next_proposal, node_failed, node_of,
+    register, update,
 };
 pub use servers::{ask_server, bears, resolve_hosts};
 pub use sessions::Sessions;

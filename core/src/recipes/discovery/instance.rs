@@ -25,6 +25,8 @@ use crate::recipes::contenders::at;
 use crate::session::clock::{Clock, Moment};
 use crate::session::random;
 
+/// The last moment that every language has a date for: 9999-12-31T23:59:59Z, in milliseconds. Anybody may write a later one.
+const LAST_MOMENT: i64 = 253_402_300_799_000;
 /// How long an instance that has failed is not picked.
 const SET_ASIDE: Duration = Duration::from_secs(30);
 
@@ -218,9 +220,12 @@ pub struct Instance {
     origin: Origin,
 }
 
-/// Through which handle an instance was found; no difference between two of them.
+/// Where and through which handle an instance was found; no difference between two of them.
 #[derive(Clone)]
-struct Origin(Weak<SetAside>);
+struct Origin {
+    node: Arc<str>,
+    found_by: Weak<SetAside>,
+}
 
 impl PartialEq for Origin {
     fn eq(&self, _: &Origin) -> bool {
@@ -240,17 +245,23 @@ impl Instance {
     /// It did not serve: for 30 seconds the handle that has found it does not pick it. Asks no server, and tells nobody else.
     pub fn failed(&self) {
         // In a forked child the handle is the parent's, and so is its lock.
-        if let Some(aside) = self.origin.0.upgrade().filter(|aside| aside.process.is_present()) {
-            aside.add(&self.name, &self.id);
+        if let Some(aside) = self.origin.found_by.upgrade().filter(|aside| aside.process.is_present()) {
+            aside.add_node(&self.origin.node);
         }
     }
 
+    /// The path of its node, which it shares with no other instance: sequential ones may have one id.
+    pub(crate) fn node(&self) -> &Arc<str> {
+        &self.origin.node
+    }
+
     /// What a node says; `None` if that is no instance.
-    pub(super) fn decode(data: &[u8], found_by: &Arc<SetAside>) -> Option<Instance> {
+    pub(super) fn decode(node: &str, data: &[u8], found_by: &Arc<SetAside>) -> Option<Instance> {
         let json = JsonValue::parse(std::str::from_utf8(data).ok()?).ok().filter(|json| json.is_object())?;
         let given = |name: &str| json.member(name).filter(|value| !value.is_null());
         let port = |name: &str| match given(name) {
-            Some(value) => u16::try_from(value.integer()?).ok().map(Some),
+            // What is no port may be a sign for none, such as -1 or 0x10000.
+            Some(value) => Some(u16::try_from(value.integer()?).ok()),
             None => Some(None),
         };
         let text = |name: &str| match given(name) {
@@ -261,7 +272,7 @@ impl Instance {
         let service_type =
             text("serviceType")?.map_or(Some(ServiceType::Dynamic), |word| ServiceType::of(&word))?;
         let parts = match given("uriSpec") {
-            Some(spec) => Some(read_parts(spec)?),
+            Some(spec) => read_parts(spec)?,
             None => None,
         };
         let mut instance = Instance {
@@ -274,9 +285,9 @@ impl Instance {
             service_type,
             uri_spec: parts.as_deref().map(uri_spec),
             enabled: given("enabled").map_or(Some(true), JsonValue::flag)?,
-            registered_at: at(registered),
+            registered_at: at(registered.clamp(0, LAST_MOMENT)),
             uri: None,
-            origin: Origin(Arc::downgrade(found_by)),
+            origin: Origin { node: node.into(), found_by: Arc::downgrade(found_by) },
         };
         instance.uri = parts.map(|parts| instance.build(&parts, registered));
         Some(instance)
@@ -309,7 +320,15 @@ impl Instance {
 pub(super) struct SetAside {
     clock: Arc<dyn Clock>,
     process: Process,
-    until: Mutex<HashMap<(String, String), Moment>>,
+    until: Mutex<HashMap<Failed, Moment>>,
+}
+
+/// What has failed.
+#[derive(PartialEq, Eq, Hash)]
+enum Failed {
+    Node(Arc<str>),
+    /// All of that name and id.
+    Named(String, String),
 }
 
 impl SetAside {
@@ -318,18 +337,29 @@ impl SetAside {
     }
 
     pub(super) fn add(&self, name: &str, id: &str) {
+        self.insert(Failed::Named(name.to_owned(), id.to_owned()));
+    }
+
+    /// The instance of that node alone.
+    pub(super) fn add_node(&self, node: &Arc<str>) {
+        self.insert(Failed::Node(node.clone()));
+    }
+
+    fn insert(&self, failed: Failed) {
         let (now, mut until) = (self.clock.now(), lock(&self.until));
         until.retain(|_, until| *until > now);
-        until.insert((name.to_owned(), id.to_owned()), now + SET_ASIDE);
+        until.insert(failed, now + SET_ASIDE);
     }
 
     /// Whether this one may be picked.
     pub(super) fn spares(&self, instance: &Instance) -> bool {
-        let until = lock(&self.until);
+        let mut until = lock(&self.until);
         // Nothing is copied to ask, unless something has failed.
         until.is_empty() || {
-            let until = until.get(&(instance.name.clone(), instance.id.clone()));
-            until.is_none_or(|until| *until <= self.clock.now())
+            let now = self.clock.now();
+            until.retain(|_, until| *until > now);
+            !until.contains_key(&Failed::Node(instance.node().clone()))
+                && !until.contains_key(&Failed::Named(instance.name.clone(), instance.id.clone()))
         }
     }
 }
@@ -350,7 +380,7 @@ mod tests {
 
     fn decode(json: &str) -> Option<Instance> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Instance::decode(json.as_bytes(), &SetAside::new(&clock))
+        Instance::decode("/services/web/a", json.as_bytes(), &SetAside::new(&clock))
     }
 
     #[test]
@@ -380,6 +410,34 @@ mod tests {
         assert_eq!((instance.payload, instance.uri), (None, None));
         assert_eq!((instance.service_type, instance.enabled), (ServiceType::Dynamic, true));
         assert_eq!(instance.registered_at, SystemTime::UNIX_EPOCH);
+        for odd in [
+            r#"{"name":"web","id":"a","port":70000,"sslPort":-1}"#,
+            r#"{"name":"web","id":"a","uriSpec":{}}"#,
+            r#"{"name":"web","id":"a","uriSpec":{"parts":null}}"#,
+        ] {
+            assert_eq!(decode(odd), decode(r#"{"name":"web","id":"a"}"#), "{odd}");
+        }
+        let spec = r#"{"name":"web","id":"a","uriSpec":{"parts":[null,{"value":"x"},{"value":null,"variable":null}]}}"#;
+        assert_eq!(decode(spec).unwrap().uri.as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn a_time_that_nobody_has_a_date_for_is_the_last_one_that_all_have() {
+        let registered = |ms: i64| {
+            let json = format!(
+                r#"{{"name":"web","id":"a","registrationTimeUTC":{ms},"uriSpec":{{"parts":[{{"value":"registration-time-utc","variable":true}}]}}}}"#
+            );
+            let instance = decode(&json).unwrap();
+            assert_eq!(instance.uri, Some(ms.to_string()), "it is told as it was written");
+            instance.registered_at.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
+        };
+        for ms in [i64::MAX, 1_700_000_000_000_000_000, 253_402_300_800_000] {
+            assert_eq!(registered(ms), 253_402_300_799);
+        }
+        assert_eq!(
+            (registered(-1), registered(i64::MIN), registered(1_700_000_000_000)),
+            (0, 0, 1_700_000_000)
+        );
     }
 
     #[test]
@@ -392,11 +450,11 @@ mod tests {
             r#"{"name":"web"}"#,
             r#"{"name":"web","id":7}"#,
             r#"{"name":null,"id":"a"}"#,
-            r#"{"name":"web","id":"a","port":70000}"#,
             r#"{"name":"web","id":"a","port":"80"}"#,
             r#"{"name":"web","id":"a","serviceType":"ODD"}"#,
             r#"{"name":"web","id":"a","enabled":"yes"}"#,
             r#"{"name":"web","id":"a","uriSpec":{"parts":[1]}}"#,
+            r#"{"name":"web","id":"a","uriSpec":"http:"}"#,
             r#"{"name":"web","id":"a"} x"#,
         ] {
             assert_eq!(decode(bad), None, "{bad}");
@@ -462,18 +520,24 @@ mod tests {
         let hands = Arc::new(HandClock::default());
         let clock: Arc<dyn Clock> = hands.clone();
         let aside = SetAside::new(&clock);
-        let instance = Instance::decode(&Service::new("web", "h").encode(0).unwrap(), &aside).unwrap();
+        let found = |node: &str| {
+            let json = Service::new("web", "h").id("a").encode(0).unwrap();
+            Instance::decode(node, &json, &aside).unwrap()
+        };
+        let instance = found("/services/web/a0000000001");
+        let of_the_same_id = found("/services/web/a0000000002");
         let after = |seconds: u64| hands.0.store(seconds * 1_000_000_000, Ordering::Relaxed);
         instance.failed();
         after(29);
-        assert!(!aside.spares(&instance));
+        assert!(!aside.spares(&instance) && aside.spares(&of_the_same_id));
         instance.failed();
         after(58);
         assert!(!aside.spares(&instance), "it has failed again");
         after(59);
         assert!(aside.spares(&instance));
-        aside.add("web", "another");
-        assert_eq!(lock(&aside.until).len(), 1, "what is over is not kept");
+        assert_eq!(lock(&aside.until).len(), 0, "what is over is not kept");
+        aside.add("web", "a");
+        assert!(!aside.spares(&instance) && !aside.spares(&of_the_same_id));
     }
 
     #[test]
@@ -481,7 +545,7 @@ mod tests {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let (one, other) = (SetAside::new(&clock), SetAside::new(&clock));
         let json = Service::new("web", "h").encode(0).unwrap();
-        let instance = Instance::decode(&json, &one).unwrap();
+        let instance = Instance::decode("/services/web/a", &json, &one).unwrap();
         instance.failed();
         assert!(!one.spares(&instance) && other.spares(&instance));
         drop(one);

@@ -177,12 +177,19 @@ impl Discovery {
         self.picked.pick(&session, Discovery::PICK, &service, by, &self.aside).await
     }
 
-    /// The same as [`Instance::failed`], for who has nothing but its name and id.
+    /// The same as [`Instance::failed`], for who has nothing but its name and id: of all instances that have both.
     pub fn failed(&self, name: &str, id: &str) -> Result<()> {
         self.client.process().check()?;
         instance::check(name, id)?;
         self.aside.add(name, id);
         Ok(())
+    }
+
+    /// The same as [`Instance::failed`] of the one that was found at `node`.
+    pub(crate) fn node_failed(&self, node: &str) {
+        if self.client.process().is_present() {
+            self.aside.add_node(&Arc::from(node));
+        }
     }
 }
 

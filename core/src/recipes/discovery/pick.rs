@@ -80,7 +80,7 @@ pub(super) fn decoded(
     data: &[u8],
     found_by: &Arc<SetAside>,
 ) -> Option<Instance> {
-    let instance = Instance::decode(data, found_by);
+    let instance = Instance::decode(node, data, found_by);
     if instance.is_none() {
         session.skip(node, Flaw::Encoding);
     }
@@ -111,7 +111,8 @@ struct PickedService {
 struct Choice {
     /// Whose turn it is. Where it begins is random: many clients that begin at once would otherwise all begin with the same.
     turn: usize,
-    sticky: Option<(String, String)>,
+    /// Whose node.
+    sticky: Option<Arc<str>>,
 }
 
 impl PickedServices {
@@ -192,7 +193,6 @@ impl PickedService {
         }
         let mut choice = lock(&self.choice);
         let any = || may_be[random::below(may_be.len())];
-        let key = |one: &Instance| (one.name.clone(), one.id.clone());
         let one = match by {
             PickBy::RoundRobin => {
                 choice.turn = choice.turn.wrapping_add(1);
@@ -201,11 +201,9 @@ impl PickedService {
             PickBy::Random => any(),
             PickBy::Sticky => {
                 let before = choice.sticky.take();
-                let stays = before.and_then(|(name, id)| {
-                    may_be.iter().find(|one| one.name == name && one.id == id).copied()
-                });
+                let stays = before.and_then(|node| may_be.iter().find(|one| *one.node() == node).copied());
                 let one = stays.unwrap_or_else(any);
-                choice.sticky = Some(key(one));
+                choice.sticky = Some(one.node().clone());
                 one
             }
         };

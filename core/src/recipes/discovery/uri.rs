@@ -69,13 +69,22 @@ pub(super) fn write_parts(to: &mut String, parts: Option<&[UriPart]>) {
     to.push_str("]}");
 }
 
-/// The same read; `None` if that is none.
-pub(super) fn read_parts(spec: JsonValue<'_>) -> Option<Vec<UriPart>> {
+/// The same read: `None` if that is none, and no parts if it says nothing. What is null in it says nothing either.
+pub(super) fn read_parts(spec: JsonValue<'_>) -> Option<Option<Vec<UriPart>>> {
+    fn given<'a>(of: JsonValue<'a>, name: &str) -> Option<JsonValue<'a>> {
+        of.member(name).filter(|value| !value.is_null())
+    }
     let part = |part: JsonValue<'_>| {
-        let is_variable = part.member("variable").map_or(Some(false), JsonValue::flag)?;
-        Some(UriPart { value: part.member("value")?.text()?, is_variable })
+        let is_variable = given(part, "variable").map_or(Some(false), JsonValue::flag)?;
+        let value = given(part, "value").map_or(Some(String::new()), JsonValue::text)?;
+        part.is_object().then_some(UriPart { value, is_variable })
     };
-    spec.member("parts")?.elements()?.into_iter().map(part).collect()
+    if !spec.is_object() {
+        return None;
+    }
+    let Some(parts) = given(spec, "parts") else { return Some(None) };
+    let parts = parts.elements()?.into_iter().filter(|part| !part.is_null());
+    parts.map(part).collect::<Option<_>>().map(Some)
 }
 
 #[cfg(test)]
