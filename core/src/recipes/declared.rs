@@ -10,6 +10,7 @@ use crate::process::UnlessForked;
 use crate::session::Session;
 use crate::session::backoff::Backoff;
 use crate::session::call::{Call, refusal};
+use crate::session::call_order::MayQueue;
 use crate::session::open_parents;
 use crate::session::registration::KeptNode;
 use crate::session::server_session::ServerSession;
@@ -42,11 +43,14 @@ pub(super) async fn declare_sequential(
 ) -> Result<KeptNode> {
     let prefix = path::join(parent, name);
     let mut call = call_behind_others(session, verb, &prefix).await?;
+    // Not the next one's before a node that nobody wants any more is gone: that would be taken for the next one's.
+    let turn: Turn = Arc::new(UnlessForked::new(call.hand_over_turn()));
     loop {
         let server_session = prepared(session, &mut call, verb, parent, &prefix).await?;
-        let made = make_sequential(session, &server_session, &prefix, data);
+        let made = make_sequential(session, &server_session, &prefix, data, &turn);
         match call.receive(verb, made).await.map_err(|error| error.with_path(&prefix))? {
-            Ok(node) => {
+            Ok(made) => {
+                let node = made.is_kept();
                 let kept = KeptNode::adopt(session, verb, node, data, session.parents()).await?;
                 deletable::settle(&server_session, parent);
                 return Ok(kept);
@@ -62,35 +66,79 @@ pub(super) async fn declare_sequential(
     }
 }
 
+/// The next call that declares the same has its turn when all have let go of this.
+type Turn = Arc<UnlessForked<Option<MayQueue>>>;
+
+/// A node that was made: dropped before somebody keeps it, it is deleted in the background.
+struct Made {
+    server_session: Arc<ServerSession>,
+    node: String,
+    czxid: i64,
+    turn: Option<Turn>,
+}
+
+impl Made {
+    /// Its path. It is somebody else's to delete.
+    fn is_kept(mut self) -> String {
+        self.turn = None;
+        std::mem::take(&mut self.node)
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if let Some(turn) = self.turn.take().filter(|turn| turn.process().is_present()) {
+            let gone = self.server_session.delete_in_background(std::mem::take(&mut self.node), self.czxid);
+            drop(self.server_session.in_background(async move {
+                gone.await;
+                drop(turn);
+            }));
+        }
+    }
+}
+
 /// Makes it in the background, until the server session ends: whoever withdraws meanwhile leaves no node behind.
 async fn make_sequential(
     session: &Arc<Session>,
     server_session: &Arc<ServerSession>,
     prefix: &str,
     data: &[u8],
-) -> Result<String, WireError> {
+    turn: &Turn,
+) -> Result<Made, WireError> {
     let (tell, told) = oneshot::channel();
-    let (making, prefix, data) = (server_session.clone(), prefix.to_owned(), data.to_vec());
-    let retry = &session.options().retry;
-    let (mut pause, clock) = (Backoff::new(retry.base, retry.max), session.clock().clone());
+    let (session, making, turn) = (session.clone(), server_session.clone(), turn.clone());
+    let (prefix, data) = (prefix.to_owned(), data.to_vec());
     drop(server_session.in_background(async move {
+        let retry = &session.options().retry;
+        let mut pause = Backoff::new(retry.base, retry.max);
         let may_go_on = |error: &WireError| error.is_unanswered() && !making.has_ended();
         let made = loop {
-            match making.create(&prefix, &data, CreateMode::EphemeralSequential).await {
-                Err(error) if may_go_on(&error) => pause.pass(&clock).await,
-                made => break made.map(|created| created.path),
+            if tell.is_closed() {
+                // Nothing was made.
+                return;
             }
-            // Its answer got lost: a node of that name and of this session is the one.
-            match made_here(&making, &prefix).await {
-                Ok(None) => {}
-                Ok(Some(found)) => break Ok(found),
+            match making.create(&prefix, &data, CreateMode::EphemeralSequential).await {
+                Ok(created) => break Ok((created.path, created.czxid)),
                 Err(error) if may_go_on(&error) => {}
                 Err(error) => break Err(error),
             }
+            // Its answer got lost: a node of that name and of this session is the one.
+            let found = loop {
+                pause.pass(session.clock()).await;
+                match made_here(&session, &making, &prefix).await {
+                    Err(error) if may_go_on(&error) => {}
+                    found => break found,
+                }
+            };
+            match found {
+                Ok(None) => {}
+                Ok(Some(found)) => break Ok(found),
+                Err(error) => break Err(error),
+            }
         };
-        if let Err(Ok(unwanted)) = tell.send(made) {
-            let _ = making.delete(&unwanted, None).await;
-        }
+        let made = made.map(|(node, czxid)| Made { server_session: making, node, czxid, turn: Some(turn) });
+        // Whoever does not take it drops it.
+        let _ = tell.send(made);
     }));
     told.await.unwrap_or(Err(WireError::ConnectionLoss))
 }
@@ -120,18 +168,44 @@ async fn prepared(
     }
 }
 
-/// The node of this very session whose name is `prefix` and ten digits.
-async fn made_here(server_session: &Arc<ServerSession>, prefix: &str) -> Result<Option<String>, WireError> {
+/// The node of this very session whose name is `prefix` and ten digits, and its czxid; not one that this client keeps already.
+async fn made_here(
+    session: &Arc<Session>,
+    server_session: &Arc<ServerSession>,
+    prefix: &str,
+) -> Result<Option<(String, i64)>, WireError> {
     let parent = path::parent(prefix);
-    for name in server_session.children(parent).await? {
-        let node = path::join(parent, &name);
+    // What was asked before has been decided when this is answered, whatever it says, and the list shows it.
+    let (settled, list) = (server_session.settle(parent), server_session.children(parent));
+    if let Err(error) = settled.await
+        && error.is_unanswered()
+    {
+        return Err(error);
+    }
+    let nodes = match list.await {
+        Ok(names) => names.iter().map(|name| path::join(parent, name)).collect(),
+        Err(WireError::NoAuth) => server_session.own_ephemerals(parent).await?,
+        Err(error) => return Err(error),
+    };
+    for node in nodes {
         let number = node.strip_prefix(prefix).unwrap_or_default();
-        if number.len() == 10
-            && number.bytes().all(|digit| digit.is_ascii_digit())
-            && let Some(stat) = server_session.exists(&node).await?
-            && stat.ephemeral_owner as u64 == server_session.session_id()
-        {
-            return Ok(Some(node));
+        let is_numbered = number.len() == 10 && number.bytes().all(|digit| digit.is_ascii_digit());
+        if !is_numbered || KeptNode::is_known(session, &node) {
+            continue;
+        }
+        match server_session.exists(&node).await {
+            Ok(Some(stat)) if stat.ephemeral_owner as u64 == server_session.session_id() => {
+                return Ok(Some((node, stat.czxid)));
+            }
+            Ok(_) => {}
+            // The server does not say whose it is, but it lists the session's own nodes. It may be too old for that: then it is
+            // taken for somebody else's.
+            Err(WireError::NoAuth) => match server_session.own_ephemerals(&node).await {
+                Ok(own) if own.contains(&node) => return Ok(Some((node, 0))),
+                Err(error) if error.is_unanswered() => return Err(error),
+                _ => {}
+            },
+            Err(error) => return Err(error),
         }
     }
     Ok(None)

@@ -157,6 +157,11 @@ impl Call {
         Ok(())
     }
 
+    /// The turn, for what goes on when the call has ended: those behind may queue when it is dropped.
+    pub(crate) fn hand_over_turn(&mut self) -> Option<MayQueue> {
+        self.may_queue.take()
+    }
+
     /// Those behind may queue now.
     pub(crate) fn has_queued(&mut self) {
         self.may_queue = None;

@@ -138,10 +138,21 @@ impl KeptNode {
         is_wanted.then(|| KeptNode { task: UnlessForked::new(task), is_left: true })
     }
 
+    /// Whether this client keeps a node at `path`, or has not undone it yet.
+    pub(crate) fn is_known(session: &Arc<Session>, path: &str) -> bool {
+        let registrations = session.extensions.of::<Registrations>();
+        lock(&registrations.0).get(path).is_some_and(|task| task.strong_count() > 0)
+    }
+
     /// From now on it is kept for as long as the client lives, unless it is undone: dropping this does not end it.
     pub(crate) fn stays_with_the_client(mut self) -> KeptNode {
         self.is_left = true;
         self
+    }
+
+    /// What the node is to have: what was wished for last, unless that was refused.
+    pub(crate) fn data(&self) -> Vec<u8> {
+        self.task.wish.borrow().data.clone()
     }
 
     /// Changes the node's data, now and for the server sessions to come. ConnectionLost: not yet, it goes on in the background.
