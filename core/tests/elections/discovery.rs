@@ -190,3 +190,89 @@ async fn an_update_keeps_the_name_the_id_and_the_type() {
     let after = &of(&client).instances("web").await.expect("asked")[0];
     assert_eq!((after.registered_at, after.port), (before, Some(1)));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sequential_instance_whose_answer_is_lost_is_not_taken_for_an_earlier_one_of_its_id() {
+    for lost in [Fault::drop_before, Fault::drop_after] {
+        let server = server();
+        let (client, other) = (client(&server).await, client(&server).await);
+        let sequential = || web("a").service_type(ServiceType::DynamicSequential);
+        // Somebody else's has such a name, too, and tells nobody whose it is.
+        other.nodes().ensure(WEB).await.expect("there");
+        let sibling = "/services/web/a9999999999";
+        other.nodes().create(sibling, b"x", CreateMode::Persistent).await.expect("free");
+        set_access(&server.connect_string(), sibling, 0b1_1000);
+        let mut registrations = Vec::new();
+        for so_many in 1..4 {
+            let fault = server.inject(lost("create2"));
+            registrations.push(of(&client).register(sequential()).await.expect("resolved"));
+            assert!(server.fault_fired(fault));
+            assert_eq!(nodes_under(&server, WEB).len(), so_many + 1);
+        }
+        for registration in registrations {
+            registration.unregister().await.expect("registered");
+        }
+        assert_eq!(nodes_under(&server, WEB).len(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_that_nobody_heard_the_end_of_is_not_undone_by_the_next() {
+    let server = server();
+    let client = client(&server).await;
+    let registration = of(&client).register(web("a")).await.expect("free");
+    server.stop();
+    let mut update = Box::pin(registration.update(registration.service().port(80)));
+    tokio::time::timeout(Duration::from_millis(20), update.as_mut()).await.expect_err("no server answers");
+    drop(update);
+    assert_eq!(registration.service().port, Some(80));
+    server.restart().expect("its port is free");
+    registration.update(registration.service().enabled(false)).await.expect("registered");
+    let now = &of(&client).instances("web").await.expect("asked")[0];
+    assert_eq!((now.port, now.enabled), (Some(80), false));
+    // One that was refused meanwhile is not gone on from.
+    set_access(&server.connect_string(), "/services/web/a", 0b1_1101);
+    let denied = registration.update(registration.service().port(81)).await.expect_err("denied");
+    assert_eq!((denied.kind(), registration.service().port), (ErrorKind::Denied, Some(80)));
+    let mut update = Box::pin(registration.update(registration.service().port(82)));
+    let _ = tokio::time::timeout(Duration::ZERO, update.as_mut()).await;
+    drop(update);
+    soon("it is refused", async {
+        while registration.service().port != Some(80) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_static_instance_whose_id_is_somebody_elses_now_leaves_theirs_alone() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    for kind in [ServiceType::Static, ServiceType::Permanent] {
+        let registration = of(&a).register(web("a").service_type(kind)).await.expect("free");
+        b.nodes().delete("/services/web/a", None).await.expect("there");
+        let theirs = of(&b).register(web("a").port(1)).await.expect("free");
+        let gone = registration.update(registration.service().port(2)).await.expect_err("gone");
+        assert_eq!((gone.kind(), registration.service().port), (ErrorKind::NoNode, None));
+        registration.unregister().await.expect("registered");
+        assert_eq!(of(&b).instances("web").await.expect("asked")[0].port, Some(1));
+        theirs.unregister().await.expect("registered");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sequential_instances_of_one_id_fail_one_by_one() {
+    let server = server();
+    let client = client(&server).await;
+    let discovery = of(&client);
+    for _ in 0..2 {
+        let sequential = web("a").service_type(ServiceType::DynamicSequential);
+        discovery.register(sequential).await.expect("free");
+    }
+    let pick = async || discovery.pick("web", PickBy::Sticky).await.expect("known");
+    for _ in 0..2 {
+        pick().await.expect("one more").failed();
+    }
+    assert_eq!(pick().await, None);
+}

@@ -184,6 +184,15 @@ impl Service {
     }
 }
 
+impl Service {
+    /// What [`Service::encode`] has written.
+    pub(super) fn decode(data: &[u8]) -> Option<Service> {
+        let Instance { name, id, address, port, ssl_port, payload, service_type, uri_spec, enabled, .. } =
+            Instance::read("", data, Weak::new())?;
+        Some(Service { name, id, address, port, ssl_port, payload, service_type, uri_spec, enabled })
+    }
+}
+
 fn check_name(argument: &str, name: &str) -> Result<()> {
     match path::problem_of_name(name) {
         Some(problem) => Err(Error::invalid(argument, format!("{name:?} is not one: it {problem}"))),
@@ -257,6 +266,10 @@ impl Instance {
 
     /// What a node says; `None` if that is no instance.
     pub(super) fn decode(node: &str, data: &[u8], found_by: &Arc<SetAside>) -> Option<Instance> {
+        Instance::read(node, data, Arc::downgrade(found_by))
+    }
+
+    fn read(node: &str, data: &[u8], found_by: Weak<SetAside>) -> Option<Instance> {
         let json = JsonValue::parse(std::str::from_utf8(data).ok()?).ok().filter(|json| json.is_object())?;
         let given = |name: &str| json.member(name).filter(|value| !value.is_null());
         let port = |name: &str| match given(name) {
@@ -287,7 +300,7 @@ impl Instance {
             enabled: given("enabled").map_or(Some(true), JsonValue::flag)?,
             registered_at: at(registered.clamp(0, LAST_MOMENT)),
             uri: None,
-            origin: Origin { node: node.into(), found_by: Arc::downgrade(found_by) },
+            origin: Origin { node: node.into(), found_by },
         };
         instance.uri = parts.map(|parts| instance.build(&parts, registered));
         Some(instance)

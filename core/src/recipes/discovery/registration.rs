@@ -30,10 +30,11 @@ struct Registered {
     client: Client,
     /// Where the instances of the service are.
     parent: String,
-    id: String,
     registered: i64,
-    /// As it was registered, or updated last.
-    service: Mutex<Service>,
+    /// As it was registered.
+    first: Service,
+    /// As it is to be.
+    service: UnlessForked<Mutex<Service>>,
     /// `None` once it was unregistered. One caller at a time changes something.
     node: UnlessForked<tokio::sync::Mutex<Option<RegisteredNode>>>,
 }
@@ -69,9 +70,9 @@ impl Registration {
         let inner = Registered {
             client: client.clone(),
             parent,
-            id: service.id.clone(),
             registered,
-            service: Mutex::new(service),
+            first: service.clone(),
+            service: UnlessForked::new(Mutex::new(service)),
             node: UnlessForked::new(tokio::sync::Mutex::new(None)),
         };
         Ok(Registering { registration: Registration { inner: Arc::new(inner) }, node })
@@ -79,17 +80,29 @@ impl Registration {
 
     /// What tells it from the other instances of the service.
     pub fn id(&self) -> &str {
-        &self.inner.id
+        &self.inner.first.id
     }
 
-    /// As it was registered, or updated last.
+    /// As it was registered, or updated last. In a forked child: as it was registered.
     pub fn service(&self) -> Service {
-        lock(&self.inner.service).clone()
+        let inner = &self.inner;
+        if !inner.service.process().is_present() {
+            return inner.first.clone();
+        }
+        match inner.node.try_lock() {
+            Ok(own) => inner.as_it_is_to_be(own.as_ref()),
+            // Somebody changes it now.
+            Err(_) => lock(&inner.service).clone(),
+        }
     }
 
     /// Replaces what is to be known of it; `name`, `id` and `service_type` stay as they are. NotHeld: it was unregistered.
-    /// ConnectionLost: not yet; of a dynamic one it goes on in the background. NoNode: somebody has deleted the node of a static or
-    /// permanent one; register it again.
+    /// ConnectionLost: of a dynamic one it goes on in the background, of another one it is unconfirmed; either way
+    /// [`Registration::service`] tells it, and the next update goes on from there. NoNode: somebody has deleted the node of a static
+    /// or permanent one, or put one of their own in its place; register it again.
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes nothing back: as with ConnectionLost, it may have been done.
     ///
     /// ```
     /// # zkrecipes::doctest(async {
@@ -111,7 +124,7 @@ impl Registration {
         let session = self.inner.client.session()?;
         let own = self.inner.node.lock().await;
         let node = own.as_ref().ok_or_else(|| self.unregistered())?;
-        let before = self.service();
+        let before = self.inner.as_it_is_to_be(Some(node));
         let service = change(before.clone());
         let stays = [
             ("name", before.name == service.name),
@@ -124,16 +137,18 @@ impl Registration {
         }
         let data =
             service.encode(self.inner.registered).map_err(|error| error.with_path(&self.inner.parent))?;
-        match node {
-            RegisteredNode::Kept(kept) => kept.update(UPDATE, &data).await?,
-            RegisteredNode::Persistent(node) => {
-                let written =
-                    session.call(None).ask(UPDATE, |server| server.set_data(node, &data, None)).await;
-                written.map_err(|failure| failure.about(UPDATE, node).with_path(node))?;
-            }
-        }
+        // Whoever updates it next begins there, also if nobody hears of the end of this.
         *lock(&self.inner.service) = service;
-        Ok(())
+        let done = match node {
+            RegisteredNode::Kept(kept) => kept.update(UPDATE, &data).await,
+            RegisteredNode::Persistent(node) => {
+                write(&session, node, &data).await.map_err(|error| error.with_path(node))
+            }
+        };
+        if done.as_ref().is_err_and(|error| error.kind() != ErrorKind::ConnectionLost) {
+            *lock(&self.inner.service) = before;
+        }
+        done
     }
 
     /// Takes it back. NotHeld: it was unregistered already. ConnectionLost: unconfirmed; of a dynamic one the deletion goes on in the
@@ -144,8 +159,7 @@ impl Registration {
         match own.as_ref() {
             Some(RegisteredNode::Persistent(node)) => {
                 // It stays ours until it is certainly gone, so that this can be repeated.
-                let deleted = session.call(None).delete_this(UNREGISTER, node).await;
-                deleted.map_err(|error| error.with_path(node))?;
+                delete(&session, node).await.map_err(|error| error.with_path(node))?;
                 *own = None;
                 Ok(())
             }
@@ -162,9 +176,25 @@ impl Registration {
     }
 }
 
+impl Registered {
+    /// An update that nobody heard the end of may have been refused since: then its node is what it was before.
+    fn as_it_is_to_be(&self, node: Option<&RegisteredNode>) -> Service {
+        let mut service = lock(&self.service);
+        if let Some(RegisteredNode::Kept(kept)) = node {
+            let data = kept.data();
+            if service.encode(self.registered).is_ok_and(|known| known != data)
+                && let Some(other) = Service::decode(&data)
+            {
+                *service = other;
+            }
+        }
+        service.clone()
+    }
+}
+
 impl std::fmt::Debug for Registration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Registration").field("id", &self.inner.id).finish_non_exhaustive()
+        f.debug_struct("Registration").field("id", &self.inner.first.id).finish_non_exhaustive()
     }
 }
 
@@ -237,5 +267,51 @@ async fn put(session: &Arc<Session>, parent: &str, node: &str, data: &[u8]) -> R
             Err(error) if error.is_unanswered() => call.retry_after_loss(REGISTER).await?,
             Err(error) => return Err(refusal(error, REGISTER, node)),
         }
+    }
+}
+
+/// Writes into the persistent node that is there. NoNode: none is, or one that goes with somebody's session.
+async fn write(session: &Arc<Session>, node: &str, data: &[u8]) -> Result<()> {
+    let mut call = session.call(None);
+    loop {
+        let server_session = call.server_session(UPDATE).await?;
+        let version = match call.receive(UPDATE, server_session.exists(node)).await? {
+            Ok(Some(stat)) if stat.ephemeral_owner == 0 => stat.version,
+            Ok(_) => return Err(refusal(WireError::NoNode, UPDATE, node)),
+            Err(error) => {
+                call.retry_or_refuse(error, UPDATE, node).await?;
+                continue;
+            }
+        };
+        match call.receive(UPDATE, server_session.set_data(node, data, Some(version))).await? {
+            Ok(_) => return Ok(()),
+            // Another one has written into it, or we have, and the answer was lost.
+            Err(WireError::BadVersion) => {}
+            Err(error) => call.retry_or_refuse(error, UPDATE, node).await?,
+        }
+    }
+}
+
+/// Deletes the persistent node that stands there now, and no other that has its name later. One that goes with somebody's session
+/// is theirs, and ours has gone.
+async fn delete(session: &Arc<Session>, node: &str) -> Result<()> {
+    let mut call = session.call(None);
+    let found = call.ask(UNREGISTER, |server| server.exists(node)).await;
+    let found = found.map_err(|failure| failure.about(UNREGISTER, node))?;
+    let Some(stat) = found.filter(|stat| stat.ephemeral_owner == 0) else { return Ok(()) };
+    let mut is_again = false;
+    loop {
+        let server_session = call.server_session(UNREGISTER).await?;
+        let deletion = match is_again {
+            false => server_session.delete(node, Some(stat.version)),
+            true => server_session.delete_again(node, stat.czxid, None),
+        };
+        match call.receive(UNREGISTER, deletion).await? {
+            Ok(()) | Err(WireError::NoNode) => return Ok(()),
+            // Somebody has written into it, or put another one in its place.
+            Err(WireError::BadVersion) => {}
+            Err(error) => call.retry_or_refuse(error, UNREGISTER, node).await?,
+        }
+        is_again = true;
     }
 }
