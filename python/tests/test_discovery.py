@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import dataclasses
+import pickle
 from datetime import datetime, timezone
 from typing import Any
 
@@ -101,6 +103,31 @@ def test_numbers_beyond_pythons_limits_keep_nobody_from_the_others(client: zkrec
     one, two = discovery.instances("web")
     assert (one.id, two.id) == ("one", "two")
     assert two.payload == digits
+
+
+def test_an_instance_is_copied_pickled_and_hashed_as_other_values_are(client: zkrecipes.Client) -> None:
+    discovery = client.discovery("/services")
+    service = Service("web", "h", id="one", payload={"zone": ["b"]})
+    discovery.register(service)
+    (instance,) = discovery.instances("web")
+    copies = [copy.copy(instance), copy.deepcopy(instance), pickle.loads(pickle.dumps(instance))]
+    assert copies == [instance] * 3
+    assert {instance: "it"}[copies[1]] == "it"
+    assert hash(service) == hash(copy.deepcopy(service))
+    assert dataclasses.asdict(instance)["payload"] == {"zone": ["b"]}
+    copies[2].failed()
+    assert discovery.pick("web") == instance
+    copies[1].failed()
+    assert discovery.pick("web") is None
+
+
+def test_a_date_beyond_all_dates_is_the_last_one(client: zkrecipes.Client) -> None:
+    discovery = client.discovery("/services")
+    client.nodes.ensure("/services/web")
+    late = f'{{"name":"web","id":"one","registrationTimeUTC":{2**63 - 1}}}'
+    client.nodes.create("/services/web/one", late)
+    (instance,) = discovery.instances("web")
+    assert instance.registered_at == datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone.utc)
 
 
 def test_asyncio_has_the_same(hosts: str) -> None:

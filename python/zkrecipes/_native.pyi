@@ -743,6 +743,9 @@ class FoundInstance:
 
     def failed(self) -> None:
         """It did not serve: for a while it is not picked."""
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: object, /) -> Self: ...
+    def __reduce__(self) -> tuple[type[None], tuple[()]]: ...
 
 @final
 class Terms:

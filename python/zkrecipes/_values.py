@@ -101,7 +101,7 @@ uri_spec='{scheme}://{address}:{port}', enabled=True, id='web-1')
     """Its port, if it has one."""
     ssl_port: int | None = None
     """Its port for TLS, if it has one."""
-    payload: Any = None
+    payload: Any = field(default=None, hash=False)
     """What else is to be known of it: anything of which `json.dumps` makes JSON."""
     type: Literal["dynamic", "static", "permanent", "dynamic_sequential"] = "dynamic"
     """How long its registration lasts: as long as the client (dynamic), with a number of the server's in the name of
@@ -132,7 +132,7 @@ class Instance:
     """Its port, if it has one."""
     ssl_port: int | None
     """Its port for TLS, if it has one."""
-    payload: Any
+    payload: Any = field(hash=False)
     """What else it says of itself: what `json.loads` makes of it. One that Java has written has its `@class`."""
     type: Literal["dynamic", "static", "permanent", "dynamic_sequential"]
     """How long its registration lasts."""
@@ -144,12 +144,13 @@ class Instance:
     """When it was registered, by the clock of who did that."""
     uri: str | None
     """Its URI, where it has said how that is made."""
-    _found: _Found = field(repr=False, compare=False)
+    _found: _Found | None = field(repr=False, compare=False)
 
     def failed(self) -> None:
         """It did not serve: for 30 seconds the object that has found it does not pick it. Asks no server, and tells
-        nobody else."""
-        self._found.failed()
+        nobody else. Of one that was pickled nobody is told."""
+        if self._found is not None:
+            self._found.failed()
 
 
 class QueueStats(NamedTuple):

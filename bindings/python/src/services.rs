@@ -1,7 +1,7 @@
 //! Service discovery: a `Service` of Python on its way to the core, and an `Instance` on its way back. JSON is the affair of
 //! Python's own `json`.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -96,6 +96,20 @@ impl FoundInstance {
     fn failed(&self) {
         self.0.failed();
     }
+
+    /// A copy of an instance was found through the same object.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    /// In another process it is None.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, Bound<'py, PyTuple>) {
+        (py.None().bind(py).get_type(), PyTuple::empty(py))
+    }
 }
 
 impl Answer for Instance {
@@ -105,10 +119,12 @@ impl Answer for Instance {
             Some(json) => {
                 let loads = py.import("json")?.getattr("loads")?;
                 let arguments = PyTuple::new(py, [json])?;
-                // It is JSON, but Python has limits of its own, such as how many digits a number may have. One payload must
-                // not keep anybody from the other instances.
+                // It is JSON, but Python has limits of its own, such as how many digits a number may have and how deep it
+                // goes. One payload must not keep anybody from the other instances.
                 call(&loads, &arguments).or_else(|failure| {
-                    match failure.is_instance_of::<PyValueError>(py) {
+                    let is_limit = failure.is_instance_of::<PyValueError>(py)
+                        || failure.is_instance_of::<PyRecursionError>(py);
+                    match is_limit {
                         true => Ok(json.into_pyobject(py)?.into_any()),
                         false => Err(failure),
                     }
