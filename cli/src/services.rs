@@ -61,8 +61,9 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
         let all = drive::wait(async move { discovery.instances(&service).await }, None, None)?;
         if is_json {
             let skipped = skipped::so_far();
-            let fields = all.iter().map(fields).chain(skipped.iter().map(unread));
-            return outcome::print(&table::json_array(fields));
+            let unread = skipped.iter().map(|skipped| table::json(unread(skipped)));
+            let all: Vec<_> = all.iter().map(json).chain(unread).collect();
+            return outcome::print(&format!("[{}]\n", all.join(",\n ")));
         }
         let headings = ["ID", "ADDRESS", "PORT", "TYPE", "ENABLED", "PAYLOAD"].map(str::to_owned);
         let cells: Vec<_> = std::iter::once(headings).chain(all.iter().map(cells)).collect();
@@ -93,9 +94,10 @@ fn services(path: &str, is_json: bool, common: Common) -> Outcome {
 fn tell(all: &[Instance], is_json: bool) -> Outcome<()> {
     let at = table::timestamp(SystemTime::now());
     if is_json {
-        let all = all.iter().map(|one| Value::Object(fields(one))).collect();
-        let event = table::event(None, table::object([("instances", Value::Array(all))]));
-        return outcome::print(&(table::json(event) + "\n")).map(drop);
+        let all: Vec<_> = all.iter().map(json).collect();
+        let event = table::json(table::event(None, table::object([])));
+        let event = with(&event, "instances", &format!("[{}]", all.join(",")), "{}");
+        return outcome::print(&(event + "\n")).map(drop);
     }
     let shown = |one: &Instance| {
         let port = one.port.map_or_else(|| "-".to_owned(), |port| port.to_string());
@@ -119,26 +121,61 @@ fn cells(one: &Instance) -> [String; 6] {
     ]
 }
 
-fn fields(one: &Instance) -> Fields {
-    // It is JSON, but this reader may have limits of its own; then it is told as the text that it is.
-    let payload =
-        one.payload.as_deref().map(|json| serde_json::from_str(json).unwrap_or_else(|_| Value::from(json)));
-    table::object([
+/// An object in a line. The payload is told as it is, numbers of any length too, but for the spaces.
+fn json(one: &Instance) -> String {
+    let before = table::object([
         ("name", one.name.as_str().into()),
         ("id", one.id.as_str().into()),
         ("address", one.address.as_str().into()),
         ("port", one.port.into()),
         ("ssl_port", one.ssl_port.into()),
-        ("payload", payload.into()),
+    ]);
+    let behind = table::object([
         ("type", one.service_type.name().into()),
         ("uri_spec", one.uri_spec.as_deref().into()),
         ("enabled", one.enabled.into()),
         ("registered_at", table::timestamp(one.registered_at).into()),
         ("uri", one.uri.as_deref().into()),
-    ])
+    ]);
+    let payload = one.payload.as_deref().map_or_else(|| "null".to_owned(), in_a_line);
+    with(&table::json(before), "payload", &table::unsteered(&payload), &table::json(behind))
+}
+
+/// An object of the members of two others, with one more in between, whose value is JSON.
+fn with(before: &str, name: &str, value: &str, behind: &str) -> String {
+    let before = before.strip_suffix('}').unwrap_or(before);
+    let behind = behind.strip_prefix('{').unwrap_or(behind);
+    let comma = if behind == "}" { "" } else { "," };
+    format!("{before},\"{name}\":{value}{comma}{behind}")
+}
+
+/// The same JSON without what stands between its pieces.
+fn in_a_line(json: &str) -> String {
+    let (mut is_text, mut is_escaped) = (false, false);
+    let goes_in = |letter: &char| {
+        let was_text = is_text;
+        is_text ^= *letter == '"' && !is_escaped;
+        is_escaped = *letter == '\\' && !is_escaped;
+        was_text || !letter.is_ascii_whitespace()
+    };
+    json.chars().filter(goes_in).collect()
 }
 
 fn unread(skipped: &Skipped) -> Fields {
     let node = skipped.node.rsplit('/').next().unwrap_or_default();
     table::object([("node", node.into()), ("problem", skipped.problem().into())])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_is_told_as_it_is_in_one_line() {
+        let json = "{\n  \"a \\\" b\\\\\" : [1e400 , 12345678901234567890123],\r\n\t\"c d\":\" \"\n}";
+        let told = "{\"a \\\" b\\\\\":[1e400,12345678901234567890123],\"c d\":\" \"}";
+        assert_eq!(in_a_line(json), told);
+        assert_eq!(with("{\"a\":1}", "b", "2", "{\"c\":3}"), r#"{"a":1,"b":2,"c":3}"#);
+        assert_eq!(with("{\"a\":1}", "b", "2", "{}"), r#"{"a":1,"b":2}"#);
+    }
 }

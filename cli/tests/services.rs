@@ -46,6 +46,10 @@ fn services_and_their_instances_are_listed() {
     ] {
         assert!(json.contains(part), "{part} in {json}");
     }
+    let long = Service::new("long", "h").payload("[12345678901234567890123,\n 1e400]");
+    discovery.register(long).expect("free");
+    let json = run(&server, &["services", "--json", PATH, "long"]).out;
+    assert!(json.contains(r#""payload":[12345678901234567890123,1e400],"#), "{json}");
     let refused = run(&server, &["services", PATH, "a/b"]);
     assert_eq!(refused.status, 2, "{refused:?}");
 }

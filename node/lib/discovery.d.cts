@@ -54,7 +54,10 @@ export class Instance {
   readonly port: number | null
   /** Its port for TLS. */
   readonly sslPort: number | null
-  /** What else it says of itself: what `JSON.parse` makes of it. One that Java has written has its `@class`. */
+  /**
+   * What else it says of itself: what `JSON.parse` makes of it, so numbers beyond 2**53 are not exact. One that Java has written has
+   * its `@class`.
+   */
   readonly payload: any
   readonly type: ServiceType
   /** How its URI is made. */

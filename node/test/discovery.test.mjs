@@ -67,6 +67,18 @@ promise('one that has failed is not picked', async (world) => {
   await registration.unregister()
 })
 
+promise('one that somebody else has given an odd id fails as any other', async (world) => {
+  const client = await world.connect()
+  await client.nodes.ensure(world.path('services/web'))
+  const odd = { name: 'a/b', id: '', address: 'h' }
+  await client.nodes.create(world.path('services/web/odd'), JSON.stringify(odd))
+  const discovery = client.discovery(world.path('services'))
+  const instance = await discovery.pick('web')
+  assert.deepEqual([instance.id, instance.node], ['', undefined])
+  instance.failed()
+  assert.equal(await discovery.pick('web'), null)
+})
+
 promise('a registration that is withdrawn is none', async (world) => {
   const discovery = (await world.connect()).discovery(world.path('services'))
   const reason = new Error('withdrawn')
