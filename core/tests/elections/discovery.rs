@@ -1,6 +1,6 @@
 //! Services and their instances: registered whatever gets lost, followed by who picks, and left alone where they are nobody's.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::access::set_access;
 use crate::support::ground::grounds;
@@ -155,6 +155,28 @@ async fn what_may_not_be_read_stops_nobody() {
     assert_eq!(denied.path(), Some("/services/mail"));
     set_access(&server.connect_string(), "/services/mail", 0b1_1111);
     assert_eq!(discovery.pick("mail", PickBy::Random).await.expect("known"), None);
+    // What is nobody's to read any more is as it was known last, until it is again.
+    let follower = client_with(&server, Duration::from_millis(600)).await;
+    let follows = of(&follower);
+    assert_eq!(follows.pick("web", PickBy::Random).await.expect("known").expect("one").id, "a");
+    set_access(&server.connect_string(), WEB, 0b1_1110);
+    let session_id = follower.session_id();
+    server.expire(session_id);
+    eventually("it has another session", || follower.session_id() != session_id).await;
+    let registration = discovery.register(web("b")).await.expect("free");
+    let until = Instant::now() + Duration::from_millis(100);
+    while Instant::now() < until {
+        assert_eq!(follows.pick("web", PickBy::Random).await.expect("known").expect("one").id, "a");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    set_access(&server.connect_string(), WEB, 0b1_1111);
+    soon("both are picked", async {
+        while follows.pick("web", PickBy::RoundRobin).await.expect("known").expect("one").id != "b" {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    registration.unregister().await.expect("registered");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{oneshot, watch};
 
 use super::instance::{Instance, SetAside};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Source;
 use crate::futures::unless;
 use crate::mutex::lock;
 use crate::session::Session;
+use crate::session::backoff::Backoff;
 use crate::session::random;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::watching::tree::{Depth, Tree};
@@ -165,22 +166,36 @@ impl PickedServices {
         }
         let (tell, latest) = watch::channel(None);
         let (alive, gone) = oneshot::channel::<()>();
-        let mut instances = FollowedInstances::new(session, verb, service, found_by);
+        let (session, service, found_by) = (session.clone(), service.to_owned(), found_by.clone());
+        let (key, clock) = (service.clone(), session.clock().clone());
         let following = async move {
+            let mut pause = Backoff::new(session.options().retry.base, session.options().retry.max);
             loop {
-                let found = instances.next().await.map(Arc::new);
-                let has_ended = found.is_err();
-                tell.send_replace(Some(found));
-                if has_ended {
+                let mut instances = FollowedInstances::new(&session, verb, &service, &found_by);
+                let error = loop {
+                    match instances.next().await {
+                        Ok(found) => drop(tell.send_replace(Some(Ok(Arc::new(found))))),
+                        Err(error) => break error,
+                    }
+                    pause.restart();
+                };
+                // What was known last is better than nothing, as it is while no server answers.
+                let is_known = tell.borrow().is_some();
+                if !is_known || error.kind() == ErrorKind::Closed {
+                    tell.send_replace(Some(Err(error)));
                     return;
                 }
+                if session.is_first_time(&format!("{verb} {service}")) {
+                    tracing::warn!(target: "zkrecipes", event = "follow_astray", path = service, %error, "a service cannot be followed; picking from what was known last");
+                }
+                pause.pass(session.clock()).await;
             }
         };
         let until = async move { drop(gone.await) };
-        session.clock().spawn(Box::pin(async move { unless(following, until).await.unwrap_or_default() }));
+        clock.spawn(Box::pin(async move { unless(following, until).await.unwrap_or_default() }));
         let choice = Mutex::new(Choice { turn: random::below(usize::MAX), sticky: None });
         let picked = Arc::new(PickedService { latest, _alive: alive, choice });
-        all.insert(service.to_owned(), picked.clone());
+        all.insert(key, picked.clone());
         picked
     }
 }
