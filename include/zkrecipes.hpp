@@ -2844,7 +2844,7 @@ class Registration {
   /**
    * Replaces what is to be known of it. The id may be empty, and has to be the same otherwise, as have
    * name and type. Throws NotHeld if it was unregistered, NoNode if somebody has deleted the node of a
-   * static or permanent one.
+   * static or permanent one, or put one of their own in its place.
    */
   void update(const Service &service) {
     const zkr_service given = detail::given(service);

@@ -1587,9 +1587,10 @@ class RegistrationBase:
         enabled: bool = ...,
     ) -> None:
         """Replaces what is to be known of it: by a whole `Service`, or by what differs from before, such as
-        `enabled=False`. The name, the id and the type stay. NotHeld: it was unregistered. ConnectionLost: not yet;
-        of a dynamic one it goes on in the background. NoNode: somebody has deleted the node of a static or
-        permanent one.
+        `enabled=False`. The name, the id and the type stay. NotHeld: it was unregistered. ConnectionLost: of a
+        dynamic one it goes on in the background, of another one it is unconfirmed; the next update goes on from
+        there. NoNode: somebody has deleted the node of a static or permanent one, or put one of their own in its
+        place.
         """
 
     def unregister(self) -> None:

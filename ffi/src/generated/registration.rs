@@ -24,8 +24,9 @@ pub extern "C" fn zkr_registration_id(registration: *const zkr_registration) -> 
 }
 
 /// Replaces what is to be known of it. id may be NULL, and has to be the same otherwise, as have name and type.
-/// ZKR_NOT_HELD if it was unregistered. ZKR_CONNECTION_LOST means not yet; of a dynamic one it goes on in the
-/// background. ZKR_NO_NODE if somebody has deleted the node of a static or permanent one.
+/// ZKR_NOT_HELD if it was unregistered. ZKR_CONNECTION_LOST: of a dynamic one it goes on in the background, of another
+/// one it is unconfirmed; the next update goes on from there. ZKR_NO_NODE if somebody has deleted the node of a static
+/// or permanent one, or put one of their own in its place.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_registration_update(
     registration: *mut zkr_registration,

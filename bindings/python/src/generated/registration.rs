@@ -23,9 +23,10 @@ impl RegistrationBase {
     }
 
     /// Replaces what is to be known of it: by a whole `Service`, or by what differs from before, such as
-    /// `enabled=False`. The name, the id and the type stay. NotHeld: it was unregistered. ConnectionLost: not yet;
-    /// of a dynamic one it goes on in the background. NoNode: somebody has deleted the node of a static or
-    /// permanent one.
+    /// `enabled=False`. The name, the id and the type stay. NotHeld: it was unregistered. ConnectionLost: of a
+    /// dynamic one it goes on in the background, of another one it is unconfirmed; the next update goes on from
+    /// there. NoNode: somebody has deleted the node of a static or permanent one, or put one of their own in its
+    /// place.
     #[pyo3(signature = (service=None, **changes), text_signature = "($self, service=None, *, address=..., port=..., ssl_port=..., payload=..., uri_spec=..., enabled=...)")]
     fn update(slf: &Bound<'_, Self>, service: Option<Arg>, changes: Option<&Bound<'_, PyDict>>) -> Answered {
         let service = service.map(services::service).transpose()?;
