@@ -4962,8 +4962,9 @@ const char *zkr_registration_id(const zkr_registration *registration);
 
 /**
  * Replaces what is to be known of it. id may be NULL, and has to be the same otherwise, as have name and type.
- * ZKR_NOT_HELD if it was unregistered. ZKR_CONNECTION_LOST means not yet; of a dynamic one it goes on in the
- * background. ZKR_NO_NODE if somebody has deleted the node of a static or permanent one.
+ * ZKR_NOT_HELD if it was unregistered. ZKR_CONNECTION_LOST: of a dynamic one it goes on in the background, of another
+ * one it is unconfirmed; the next update goes on from there. ZKR_NO_NODE if somebody has deleted the node of a static
+ * or permanent one, or put one of their own in its place.
  */
 zkr_status zkr_registration_update(zkr_registration *registration,
                                    const zkr_service *service,
