@@ -63,8 +63,9 @@ async fn a_registration_that_is_dropped_on_its_way_leaves_nothing_behind() {
         assert_eq!(nodes_under(&server, WEB).len(), 1);
         drop(registering);
         eventually("it is taken back", || nodes_under(&server, WEB).is_empty()).await;
-        // And of one that is still to come.
-        for polls in 1..6 {
+        // And of one that is still to come, also when the deletion gets lost.
+        for polls in 1..12 {
+            server.inject(Fault::drop_before("delete"));
             let mut registering = Box::pin(drive::register(&of(&client), web("a").service_type(kind)));
             for _ in 0..polls {
                 let polled = tokio::time::timeout(Duration::from_micros(200), registering.as_mut());
@@ -74,7 +75,10 @@ async fn a_registration_that_is_dropped_on_its_way_leaves_nothing_behind() {
                 }
             }
             drop(registering);
+            // Nothing was made, or it is deleted at the second attempt.
+            tokio::time::sleep(Duration::from_millis(20)).await;
             eventually("it is taken back", || nodes_under(&server, WEB).is_empty()).await;
+            server.clear_faults();
         }
     }
 }
