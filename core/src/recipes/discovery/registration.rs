@@ -315,3 +315,45 @@ async fn delete(session: &Arc<Session>, node: &str) -> Result<()> {
         is_again = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::drive;
+    use crate::runtime::tests::dropped_in_a_child;
+
+    /// Asked when it is dropped.
+    struct Asked(Registration);
+
+    impl Drop for Asked {
+        fn drop(&mut self) {
+            assert_eq!(self.0.service().port, Some(80));
+        }
+    }
+
+    /// The worst moment for a fork: another thread has the lock, and in the child it is never unlocked.
+    #[test]
+    fn a_forked_child_is_told_what_was_registered() -> Result<()> {
+        let client = drive::wait(Client::connect("embedded:", Default::default()), None, None)?;
+        let service = Service::new("forked", "h").port(80);
+        let registering = async move { client.discovery("/services")?.register(service).await };
+        let registration = drive::wait(registering, None, None)?;
+        let ((lock, is_locked), (free, is_free)) = (channel(), channel::<()>());
+        let inner = registration.inner.clone();
+        let locker = std::thread::spawn(move || {
+            let _locked = inner.service.lock();
+            lock.send(()).expect("the test waits");
+            // Not for ever: a test that fails drops it, too.
+            let _ = is_free.recv_timeout(Duration::from_secs(25));
+        });
+        is_locked.recv().expect("locked");
+        let asked = dropped_in_a_child("what is registered", Asked(registration));
+        drop(free);
+        locker.join().expect("no panic");
+        let registration = asked.0.clone();
+        drive::wait(async move { registration.unregister().await }, None, None)
+    }
+}
