@@ -50,7 +50,7 @@ pub(super) async fn declare_sequential(
         let made = make_sequential(session, &server_session, &prefix, data, &turn);
         match call.receive(verb, made).await.map_err(|error| error.with_path(&prefix))? {
             Ok(made) => {
-                let node = made.is_kept();
+                let node = made.hand_over();
                 let kept = KeptNode::adopt(session, verb, node, data, session.parents()).await?;
                 deletable::settle(&server_session, parent);
                 return Ok(kept);
@@ -78,8 +78,8 @@ struct Made {
 }
 
 impl Made {
-    /// Its path. It is somebody else's to delete.
-    fn is_kept(mut self) -> String {
+    /// Its path, to whoever keeps and deletes it from now on.
+    fn hand_over(mut self) -> String {
         self.turn = None;
         std::mem::take(&mut self.node)
     }
