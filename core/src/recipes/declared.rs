@@ -44,7 +44,7 @@ pub(super) async fn declare_sequential(
     let prefix = path::join(parent, name);
     let mut call = call_behind_others(session, verb, &prefix).await?;
     // Not the next one's before a node that nobody wants any more is gone: that would be taken for the next one's.
-    let turn: Turn = Arc::new(UnlessForked::new(call.hand_over_turn()));
+    let turn: HandedTurn = Arc::new(UnlessForked::new(call.hand_over_turn()));
     loop {
         let server_session = prepared(session, &mut call, verb, parent, &prefix).await?;
         let made = make_sequential(session, &server_session, &prefix, data, &turn);
@@ -67,17 +67,17 @@ pub(super) async fn declare_sequential(
 }
 
 /// The next call that declares the same has its turn when all have let go of this.
-type Turn = Arc<UnlessForked<Option<MayQueue>>>;
+type HandedTurn = Arc<UnlessForked<Option<MayQueue>>>;
 
 /// A node that was made: dropped before somebody keeps it, it is deleted in the background.
-struct Made {
+struct MadeNode {
     server_session: Arc<ServerSession>,
     node: String,
     czxid: i64,
-    turn: Option<Turn>,
+    turn: Option<HandedTurn>,
 }
 
-impl Made {
+impl MadeNode {
     /// Its path, to whoever keeps and deletes it from now on.
     fn hand_over(mut self) -> String {
         self.turn = None;
@@ -85,7 +85,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for MadeNode {
     fn drop(&mut self) {
         if let Some(turn) = self.turn.take().filter(|turn| turn.process().is_present()) {
             let gone = self.server_session.delete_in_background(std::mem::take(&mut self.node), self.czxid);
@@ -103,8 +103,8 @@ async fn make_sequential(
     server_session: &Arc<ServerSession>,
     prefix: &str,
     data: &[u8],
-    turn: &Turn,
-) -> Result<Made, WireError> {
+    turn: &HandedTurn,
+) -> Result<MadeNode, WireError> {
     let (tell, told) = oneshot::channel();
     let (session, making, turn) = (session.clone(), server_session.clone(), turn.clone());
     let (prefix, data) = (prefix.to_owned(), data.to_vec());
@@ -136,7 +136,8 @@ async fn make_sequential(
                 Err(error) => break Err(error),
             }
         };
-        let made = made.map(|(node, czxid)| Made { server_session: making, node, czxid, turn: Some(turn) });
+        let made =
+            made.map(|(node, czxid)| MadeNode { server_session: making, node, czxid, turn: Some(turn) });
         // Whoever does not take it drops it.
         let _ = tell.send(made);
     }));

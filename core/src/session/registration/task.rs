@@ -133,7 +133,8 @@ impl Task {
         loop {
             let ready = tokio::select! {
                 biased;
-                _ = wishes.wait_for(|wish| !wish.is_wanted) => return,
+                // What was made before is undone also where nobody wanted it any more when this began.
+                _ = wishes.wait_for(|wish| !wish.is_wanted), if !self.is_made.load(Ordering::Relaxed) => return,
                 ready = self.session.ready() => ready,
             };
             match ready {
