@@ -33,6 +33,12 @@ pub(crate) fn token(given: *const zkr_cancel_token) -> Result<Option<CancelToken
     Ok(Some(token.0.clone()))
 }
 
+/// Begins a call, unless its token is cancelled by then: some calls take effect as they begin.
+pub(crate) fn begin<F>(token: Option<&CancelToken>, begin: impl FnOnce() -> Result<F>) -> Result<F> {
+    token.map_or(Ok(()), CancelToken::check)?;
+    begin()
+}
+
 /// A new token; free it with zkr_cancel_token_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_cancel_token_new() -> *mut zkr_cancel_token {

@@ -58,7 +58,7 @@ where
         let place = place()?;
         let holder = get::<H>(given)?;
         let token = cancel::token(token)?;
-        let found = events::wait(token.as_ref(), || begin(&holder))?;
+        let found = events::wait(token.as_ref(), || cancel::begin(token.as_ref(), || begin(&holder)))?;
         place.fill(holder.client(), found)
     })
 }
@@ -82,7 +82,7 @@ where
         let client = holder.client().clone();
         // Begun here and not at its first poll, so that a cancel of the handle right after the call means this call. In a
         // box, what is wrapped in what follows is not kept several times over while it waits.
-        let begun = begin(&holder).map(Box::pin);
+        let begun = cancel::begin(token.as_ref(), || begin(&holder)).map(Box::pin);
         events::start(holder.client(), token, async move { begun?.await }, move |outcome| {
             C::report(listener, &client, outcome);
         })

@@ -105,6 +105,11 @@ impl CancelToken {
         self.process.is_present() && *self.is_cancelled.borrow()
     }
 
+    /// Cancelled for a call that has not begun yet: it need not.
+    pub fn check(&self) -> Result<()> {
+        if self.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+    }
+
     async fn cancelled(&self) {
         if !self.process.is_present() {
             return std::future::pending().await;
