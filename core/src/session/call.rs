@@ -685,7 +685,7 @@ pub(crate) fn refusal(error: WireError, what: &str, path: &str) -> Error {
                  large values elsewhere and keep a reference here, or do less in one request"
             ),
         ),
-        WireError::ConnectionLoss | WireError::SessionEnded => {
+        WireError::ConnectionLoss | WireError::NotSent | WireError::SessionEnded => {
             return Error::connection_lost(what).with_path(path);
         }
         WireError::Refused(error) => return error.with_path(path),

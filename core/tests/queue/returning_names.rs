@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use super::support::ground::{Ground, grounds};
-use super::support::{eventually, soon};
+use super::support::{eventually, options, server, soon};
 use super::{PATH, TEN};
+use futures_util::FutureExt;
 use tokio::task::JoinHandle;
-use zkrecipes::{Client, CreateMode, Error, ErrorKind, Queue, QueueOptions, drive};
+use zkrecipes::{Client, CreateMode, Error, ErrorKind, Queue, QueueOptions, State, drive};
 use zkrecipes_embedded::Fault;
 
 fn queue_of(client: &Client) -> Queue {
@@ -44,12 +45,26 @@ async fn disconnect(ground: &Ground, client: &Client) {
     ground.inject(Fault::drop_before("*").session(client.session_id()));
     let nodes = client.nodes();
     tokio::spawn(async move { nodes.exists("/").await });
-    eventually("it has no connection", || client.state() != zkrecipes::State::Connected).await;
+    eventually("it has no connection", || client.state() != State::Connected).await;
 }
 
 fn getting(queue: &Queue) -> JoinHandle<Result<Vec<u8>, Error>> {
     let queue = queue.clone();
     tokio::spawn(async move { queue.get().await })
+}
+
+/// Takes the next item, or claims it and gives it back.
+fn taking(queue: &Queue, is_claim: bool) -> JoinHandle<Result<Vec<u8>, Error>> {
+    let queue = queue.clone();
+    tokio::spawn(async move {
+        if !is_claim {
+            return queue.get().await;
+        }
+        let item = queue.claim().await?;
+        let data = item.data().to_vec();
+        item.nack().await?;
+        Ok(data)
+    })
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,15 +94,7 @@ async fn what_is_taken_or_claimed_without_a_connection_is_read_when_there_is_one
             // The next one is read ahead.
             assert_eq!(queue.get().await.expect("there are some"), b"0");
             disconnect(&ground, &first).await;
-            let taking = tokio::spawn(async move {
-                if !is_claim {
-                    return queue.get().await;
-                }
-                let item = queue.claim().await?;
-                let data = item.data().to_vec();
-                item.nack().await?;
-                Ok(data)
-            });
+            let taking = taking(&queue, is_claim);
             assert_eq!(soon("the other's get", queue_of(&other).get()).await.expect("there"), b"old");
             parent_made_anew(&other).await;
             queue_of(&other).put_many(&["new", "newer"]).await.expect("put");
@@ -100,6 +107,48 @@ async fn what_is_taken_or_claimed_without_a_connection_is_read_when_there_is_one
             all.sort();
             assert_eq!(all, [b"new".to_vec(), b"newer".to_vec()], "claimed: {is_claim}");
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_room_when_the_connection_breaks_is_not_sent_on_the_next() {
+    for is_claim in [false, true] {
+        let server = server();
+        let (_, other) = world(&Ground::Embedded(server.clone())).await;
+        // Only the way of the first breaks.
+        let way = Ground::real(server.connect_string(), String::new());
+        let first = way.client_with(options(TEN).max_in_flight(1)).await;
+        let queue = queue_of(&first);
+        queue_of(&other).put_many(&["0", "old"]).await.expect("put");
+        // The next one is read ahead, and what else it takes is there.
+        if is_claim {
+            queue.claim().await.expect("there are some").ack().await.expect("ours");
+        } else {
+            assert_eq!(queue.get().await.expect("there are some"), b"0");
+        }
+        let late = Fault::delay_reply("exists", Duration::from_secs(2)).session(first.session_id());
+        server.inject(late);
+        let nodes = first.nodes();
+        let mut filling = Box::pin(nodes.exists("/"));
+        assert!((&mut filling).now_or_never().is_none(), "there is no room any more");
+        let multis = || first.metrics().requests.get("multi").copied();
+        let before = multis();
+        let taking = taking(&queue, is_claim);
+        eventually("it waits for room", || multis() > before).await;
+        way.inject(Fault::refuse_connections(1).forever());
+        way.break_connections();
+        eventually("it has no connection", || first.state() != State::Connected).await;
+        assert_eq!(soon("the other's get", queue_of(&other).get()).await.expect("there"), b"old");
+        parent_made_anew(&other).await;
+        queue_of(&other).put_many(&["new", "newer"]).await.expect("put");
+        way.clear_faults();
+        let taken = soon("it", taking).await.expect("joined").expect("there is one");
+        let mut all = queue_of(&other).items().await.expect("read");
+        if !is_claim {
+            all.push(taken);
+        }
+        all.sort();
+        assert_eq!(all, [b"new".to_vec(), b"newer".to_vec()], "claimed: {is_claim}");
     }
 }
 

@@ -146,11 +146,8 @@ impl Store {
                 make_claims(session, call, VERB, &self.layout).await?;
                 continue;
             }
-            if server_session.connection() != Some(seen.on) {
-                return Ok(None);
-            }
             pending.is_settled = false;
-            let czxid = match call.receive(VERB, server_session.multi(&writes)).await? {
+            let czxid = match call.receive(VERB, server_session.multi_on(seen.on, &writes)).await? {
                 Ok(applied) => match applied.into_iter().next() {
                     Some(Applied::Created(created)) => created.czxid,
                     _ => -1,
@@ -181,7 +178,7 @@ impl Store {
                     self.listing.count_race(true, session.now());
                     return Ok(None);
                 }
-                Err(WireError::SessionEnded) => {
+                Err(WireError::NotSent | WireError::SessionEnded) => {
                     pending.is_settled = true;
                     return Ok(None);
                 }

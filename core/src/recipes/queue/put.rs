@@ -662,7 +662,7 @@ impl TakeBack {
                 match found {
                     Ok(Some(stat)) if stat.czxid != node.czxid => left += usize::from(!is_in_doubt),
                     Ok(Some(stat)) if stat.version == 0 => {
-                        deletions.push((node, server_session.multi(&self.writes(&node.path))));
+                        deletions.push((node, server_session.multi_on(on, &self.writes(&node.path))));
                     }
                     // By ourselves, it may be.
                     Ok(None) => left += usize::from(!is_in_doubt),
@@ -675,6 +675,7 @@ impl TakeBack {
             for (node, deleted) in sent.into_iter().zip(settle_all(&mut call, deletions).await?) {
                 match deleted {
                     Ok(_) => {}
+                    Err(WireError::NotSent) => waiting.push((node, false)),
                     Err(error) if error.is_unanswered() => waiting.push((node, true)),
                     Err(WireError::Part { index: 0, error })
                         if *error == WireError::NoNode && self.layout.has_claims_of_peers =>

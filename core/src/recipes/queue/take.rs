@@ -246,15 +246,12 @@ impl Store {
                     Ok(None) | Err(_) => continue,
                 }
             }
-            if server_session.connection() != Some(on) {
-                continue;
-            }
-            let created = call
-                .receive(PUTTING_BACK, server_session.create(&put_back.path, &put_back.data, put_back.mode()))
-                .await?;
-            return match created {
+            let created = server_session.multi_on(on, &[put_back.write()]);
+            return match call.receive(PUTTING_BACK, created).await? {
                 Ok(_) => Ok(None),
+                Err(WireError::NotSent) => continue,
                 Err(error) if error.is_unanswered() => self.look_for(call, put_back).await,
+                Err(WireError::Part { error, .. }) => Ok(Some(*error)),
                 Err(error) => Ok(Some(error)),
             };
         }

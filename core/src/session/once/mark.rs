@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::path;
 use crate::session::Session;
 use crate::session::random;
-use crate::session::server_session::ServerSession;
+use crate::session::server_session::{ConnectionId, ServerSession};
 use crate::session::wire::{Applied, CreateMode, Flight, Write};
 
 const PREFIX: &str = "_c_";
@@ -53,11 +53,24 @@ impl Mark {
         server_session: &Arc<ServerSession>,
         parts: &[Write],
     ) -> Result<Flight<Vec<Applied>>> {
+        self.sent_by(session, || server_session.multi(parts))
+    }
+
+    /// The same on that connection, or not at all.
+    pub(crate) fn send_on(
+        &self,
+        on: ConnectionId,
+        session: &Session,
+        server_session: &Arc<ServerSession>,
+        parts: &[Write],
+    ) -> Result<Flight<Vec<Applied>>> {
+        self.sent_by(session, || server_session.multi_on(on, parts))
+    }
+
+    fn sent_by<T>(&self, session: &Session, send: impl FnOnce() -> T) -> Result<T> {
         match self.made {
-            0 => session
-                .create_temporary(&self.node, || server_session.multi(parts))
-                .ok_or_else(|| Error::closed("client")),
-            _ => Ok(server_session.multi(parts)),
+            0 => session.create_temporary(&self.node, send).ok_or_else(|| Error::closed("client")),
+            _ => Ok(send()),
         }
     }
 

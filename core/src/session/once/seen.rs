@@ -1,7 +1,7 @@
 //! A transaction that means what was seen: it says the names of nodes, and a name may be another node's by the time a request
 //! arrives.
 //!
-//! 1. It leaves on the connection on which they were seen, or not at all.
+//! 1. It leaves on the connection on which they were seen, or not at all: what waits in the transport is bound to that, too.
 //! 2. It is never sent again. When its answer gets lost, a transaction that only sets the mark takes its place. That one is
 //!    applied, and then the first never will be; or it is refused, since the first was applied, and the mark says so.
 //! 3. Whoever wants it all the same looks again.
@@ -46,13 +46,10 @@ impl Marks {
         let session = used.session.clone();
         loop {
             let server_session = session.server_session();
-            if server_session.connection() != Some(seen_on) {
-                return Ok(None);
-            }
             let mut parts = vec![used.mark().write_once_after(used.mark().made)];
             parts.extend_from_slice(writes);
             let (sent, is_first) = (session.now(), used.mark().made == 0);
-            let flight = used.mark().send(&session, &server_session, &parts)?;
+            let flight = used.mark().send_on(seen_on, &session, &server_session, &parts)?;
             used.in_flight = Some(sent);
             let answer = call.receive(verb, flight).await?;
             used.in_flight = None;
@@ -61,6 +58,7 @@ impl Marks {
                     used.done();
                     return Ok(Some(AppliedOnce::Applied));
                 }
+                Err(WireError::NotSent) => return Ok(None),
                 Err(error) if error.is_unanswered() => {
                     let next = used.mark().made + 1;
                     used.doubt(sent, next);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 
-use super::ServerSession;
+use super::{ConnectionId, ServerSession};
 use crate::metrics::Request;
 use crate::mutex::lock;
 use crate::options::{AclEntry, LeaseMode};
@@ -118,6 +118,16 @@ impl ServerSession {
         }
         self.send(Request::Multi, Proof::Quorum, self.measure.multi(writes), |wire| {
             wire.multi(writes, &self.acl)
+        })
+    }
+
+    /// The same on that connection, or not at all: [`WireError::NotSent`]. For writes that mean what was seen on it.
+    pub(crate) fn multi_on(self: &Arc<Self>, on: ConnectionId, writes: &[Write]) -> Flight<Vec<Applied>> {
+        if self.connection() != Some(on) {
+            return Box::pin(std::future::ready(Err(WireError::NotSent)));
+        }
+        self.send(Request::Multi, Proof::Quorum, self.measure.multi(writes), |wire| {
+            wire.multi_on(on.generation, writes, &self.acl)
         })
     }
 

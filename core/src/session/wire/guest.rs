@@ -367,6 +367,14 @@ impl Wire for GuestSession {
         })
     }
 
+    /// The crate binds no request to a connection: what it keeps through a break leaves on the next one.
+    fn multi_on(&self, generation: u64, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
+        match self.link() {
+            Link { generation: now, state: LinkState::Up } if now == generation => self.multi(writes, acl),
+            _ => Box::pin(ready(Err(WireError::NotSent))),
+        }
+    }
+
     fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>> {
         ask!(self, path, client => {
             // The server goes by the first letters of the path, which others may share.

@@ -126,6 +126,9 @@ pub trait Wire: Send + Sync {
     fn sync(&self, path: &str) -> Flight<()>;
     /// Answers what became of each part, in order. `acl` is for nodes that bring none of their own.
     fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
+    /// The same on the connection of this generation, or not at all: [`WireError::NotSent`] if it has not left by the time that
+    /// connection ends.
+    fn multi_on(&self, generation: u64, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
     /// The paths of this session's own ephemeral nodes at `path` and below. Servers before 3.5.7 do not tell.
     fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>>;
     /// Creates the chroot of the connect string, if there is one.
@@ -351,6 +354,8 @@ pub enum WireError {
     TooLarge(usize),
     /// The connection broke before the answer came: the outcome is unknown.
     ConnectionLoss,
+    /// It was to leave on a connection that is gone, and never does.
+    NotSent,
     /// The session ended before the answer came.
     SessionEnded,
     /// No session can be had, for this reason.
@@ -414,6 +419,6 @@ impl WireError {
 
     /// Whether the answer is missing, so that a write may or may not have happened.
     pub(crate) fn is_unanswered(&self) -> bool {
-        matches!(self, WireError::ConnectionLoss | WireError::SessionEnded)
+        matches!(self, WireError::ConnectionLoss | WireError::NotSent | WireError::SessionEnded)
     }
 }

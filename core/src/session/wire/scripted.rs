@@ -96,6 +96,9 @@ impl<S: Script> Wire for Scripted<S> {
     fn multi(&self, _: &[Write], _: &AclChoice) -> Flight<Vec<Applied>> {
         Box::pin(pending())
     }
+    fn multi_on(&self, _: u64, _: &[Write], _: &AclChoice) -> Flight<Vec<Applied>> {
+        Box::pin(pending())
+    }
     fn create_chroot(&self, _: &AclChoice) -> Flight<()> {
         Box::pin(pending())
     }

@@ -85,6 +85,7 @@ impl Wire for Session {
         access_list(path: &str) -> Flight<Vec<AclEntry>>;
         sync(path: &str) -> Flight<()>;
         multi(writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
+        multi_on(generation: u64, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
         own_ephemerals(path: &str) -> Flight<Vec<String>>;
         create_chroot(acl: &AclChoice) -> Flight<()>;
     }

@@ -5,7 +5,8 @@
 //! - Servers are tried in an order that is drawn anew for each session, with pauses that grow from round to round.
 //! - The handshake: hello and credentials leave together. A server may answer them in either order.
 //! - Answers come in the order of the requests. Anything else is a broken connection, and what was in flight on it is unknown.
-//! - What is asked while there is no connection leaves on the next one, behind the watches, which are set again first.
+//! - What is asked while there is no connection leaves on the next one, behind the watches, which are set again first. So does what
+//!   waits when a connection breaks, unless it is bound to that one: then it never leaves.
 //! - Without a word from a server for the session timeout the session has ended, whether or not a server is there to say so.
 
 mod answers;
@@ -295,7 +296,7 @@ impl<A: Answering, W> Machine<A, W> {
         }
     }
 
-    /// What is in flight is unknown from now on.
+    /// What is in flight is unknown from now on, and what was to leave on this connection never does.
     fn drop_connection(&mut self) {
         self.looking = None;
         self.outgoing.zeroize();
@@ -315,6 +316,7 @@ impl<A: Answering, W> Machine<A, W> {
                 self.outputs.push(Output::Answered(answer, Err(WireError::ConnectionLoss)));
             }
         }
+        self.refuse_bound();
     }
 
     /// Ends the session, behind what was asked before.

@@ -1,8 +1,10 @@
 //! What is asked of a session: a queue of requests, of which only so many are in flight at once.
 
+use std::collections::VecDeque;
+
 use zkrecipes_protocol::{Op, Request, SubWrite, Writer};
 
-use super::{Answering, Event, LinkState, Machine, Output, Phase, WatchId, WatchSubject, WireError};
+use super::{Answering, Event, Link, LinkState, Machine, Output, Phase, WatchId, WatchSubject, WireError};
 use crate::session::clock::Moment;
 
 /// A request as it leaves, but for its number.
@@ -11,13 +13,24 @@ pub(crate) struct Letter {
     pub(super) frame: Vec<u8>,
     /// Others that wait are no reason for it to wait.
     is_exempt: bool,
+    /// The connection on which it may leave; `None` for any.
+    generation: Option<u64>,
 }
 
 impl Letter {
     pub(crate) fn of(request: &Request<'_>) -> Letter {
         let mut frame = Writer::request(0, request.op());
         request.write(&mut frame);
-        Letter { op: request.op(), frame: frame.finish(), is_exempt: is_exempt(request) }
+        Letter { op: request.op(), frame: frame.finish(), is_exempt: is_exempt(request), generation: None }
+    }
+
+    /// To leave on that connection or not at all, if one is given.
+    pub(crate) fn on(self, generation: Option<u64>) -> Letter {
+        Letter { generation, ..self }
+    }
+
+    pub(crate) fn op(&self) -> Op {
+        self.op
     }
 
     /// Behind its length.
@@ -60,14 +73,16 @@ pub(super) struct Asked<A, W> {
     pub(super) is_counted: bool,
     /// It could not leave at once: until it does it can be withdrawn.
     has_to_wait: bool,
+    /// It leaves on the connection that there is, or not at all.
+    is_bound: bool,
 }
 
 impl<A, W> Asked<A, W> {
     fn new(letter: Letter, xid: i32) -> Asked<A, W> {
-        let Letter { op, frame, is_exempt } = letter.numbered(xid);
+        let Letter { op, frame, is_exempt, generation } = letter.numbered(xid);
         let (answer, watch) = (None, None);
-        let is_counted = !is_exempt;
-        Asked { xid, op, frame, sent: Moment::START, answer, watch, is_counted, has_to_wait: false }
+        let (is_counted, is_bound, has_to_wait) = (!is_exempt, generation.is_some(), false);
+        Asked { xid, op, frame, sent: Moment::START, answer, watch, is_counted, has_to_wait, is_bound }
     }
 }
 
@@ -99,6 +114,9 @@ impl<A: Answering, W> Machine<A, W> {
             };
             return self.outputs.push(Output::Answered(answer, Err(error)));
         }
+        if letter.generation.is_some_and(|generation| !self.is_on(generation)) {
+            return self.outputs.push(Output::Answered(answer, Err(WireError::NotSent)));
+        }
         // What is followed tells without one.
         if watch.as_ref().is_some_and(|wanted| self.watches.is_followed(&wanted.path)) {
             letter = letter.without_watch();
@@ -121,6 +139,24 @@ impl<A: Answering, W> Machine<A, W> {
         let asked = Asked { answer, watch, has_to_wait, ..Asked::new(letter, xid) };
         self.uncounted += usize::from(!asked.is_counted);
         self.queued.push_back(asked);
+    }
+
+    /// Whether this is the connection that there is.
+    fn is_on(&self, generation: u64) -> bool {
+        self.link == Link { generation, state: LinkState::Up }
+    }
+
+    /// The connection is gone on which these were to leave.
+    pub(super) fn refuse_bound(&mut self) {
+        let (bound, left): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut self.queued).into_iter().partition(|asked| asked.is_bound);
+        self.queued = left;
+        for asked in bound {
+            self.uncounted -= usize::from(!asked.is_counted);
+            if let Some(answer) = asked.answer {
+                self.outputs.push(Output::Answered(answer, Err(WireError::NotSent)));
+            }
+        }
     }
 
     fn is_full(&self) -> bool {

@@ -598,6 +598,45 @@ fn no_more_are_in_flight_than_is_allowed() {
 }
 
 #[test]
+fn what_is_bound_to_a_connection_leaves_on_that_one_or_never() {
+    let delete = || Request::Multi(vec![SubWrite::Delete { path: "/a".into(), version: -1 }]);
+    let set = || Request::Write(SubWrite::SetData { path: "/a".into(), data: None, version: -1 });
+    let ask = |world: &mut World, number, request: &Request<'_>, generation| {
+        let letter = Letter::of(request).on(Some(generation));
+        world.machine.request(letter, number, None, world.now);
+        world.out.extend(world.machine.outputs());
+    };
+    let mut world = World::up_with(ClientOptions::default().max_in_flight(2));
+    let first = world.machine.link().generation;
+    ask(&mut world, 1, &set(), first);
+    world.read(2, "/a");
+    assert_eq!(world.requests(), [(1, Op::SET_DATA), (2, Op::GET_DATA)]);
+    // The window is full.
+    ask(&mut world, 3, &set(), first);
+    world.read(4, "/a");
+    ask(&mut world, 5, &delete(), first);
+    assert_eq!(world.requests(), [(5, Op::MULTI)]);
+    ask(&mut world, 6, &set(), first);
+    world.machine.hung_up("gone", world.now);
+    ask(&mut world, 7, &set(), first);
+    ask(&mut world, 8, &set(), first + 1);
+    world.connect();
+    world.sent();
+    ask(&mut world, 9, &set(), first);
+    ask(&mut world, 10, &set(), first + 2);
+    world.receive(&GRANTED.frame());
+    assert_eq!(world.requests(), [(4, Op::GET_DATA)], "what is bound to none waits for the next");
+    ask(&mut world, 11, &set(), first);
+    ask(&mut world, 12, &set(), first + 2);
+    assert_eq!(world.requests().len(), 1);
+    let unknown = |number| (number, Err(WireError::ConnectionLoss));
+    let refused = |number| (number, Err(WireError::NotSent));
+    let mut expected = vec![unknown(1), unknown(2), unknown(5)];
+    expected.extend([3, 6, 7, 8, 9, 10, 11].map(refused));
+    assert_eq!(world.answers(), expected);
+}
+
+#[test]
 fn what_no_server_sends_is_a_broken_connection_and_takes_no_memory() {
     let huge = i32::MAX.to_be_bytes();
     let negative = (-2_i32).to_be_bytes();

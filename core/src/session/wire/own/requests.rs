@@ -44,6 +44,22 @@ impl<C: Channel> OwnSession<C> {
             }
         }
     }
+
+    /// On that connection alone, if one is given.
+    fn transaction(
+        &self,
+        generation: Option<u64>,
+        writes: &[Write],
+        acl: &AclChoice,
+    ) -> Flight<Vec<Applied>> {
+        let (parts, chroot) =
+            (writes.iter().map(|write| self.part(write, acl)).collect(), self.chroot.clone());
+        let flight = self.ask_on(generation, &Request::Multi(parts), move |reply| match reply {
+            Reply::Writes(results) => Some(applied(results, &chroot)),
+            _ => None,
+        });
+        Box::pin(async move { flight.await? })
+    }
 }
 
 fn flags(mode: CreateMode) -> (Op, i32) {
@@ -302,13 +318,11 @@ impl<C: Channel> Wire for OwnSession<C> {
     }
 
     fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
-        let (parts, chroot) =
-            (writes.iter().map(|write| self.part(write, acl)).collect(), self.chroot.clone());
-        let flight = self.ask(&Request::Multi(parts), move |reply| match reply {
-            Reply::Writes(results) => Some(applied(results, &chroot)),
-            _ => None,
-        });
-        Box::pin(async move { flight.await? })
+        self.transaction(None, writes, acl)
+    }
+
+    fn multi_on(&self, generation: u64, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
+        self.transaction(Some(generation), writes, acl)
     }
 
     fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>> {

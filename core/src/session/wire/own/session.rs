@@ -89,8 +89,8 @@ impl<C: Channel> OwnSession<C> {
         OwnSession { connection: connection.clone(), chroot, _ends }
     }
 
-    fn send(&self, request: &Request<'_>, watch: Option<Wanted<Watcher>>) -> Answered<C> {
-        let (letter, op) = (Letter::of(request), request.op());
+    fn send(&self, letter: Letter, watch: Option<Wanted<Watcher>>) -> Answered<C> {
+        let op = letter.op();
         let (answer, answered): (Answer, _) = oneshot::channel();
         self.connection.post(move |state, now| state.machine.request(letter, answer, watch, now));
         Answered { connection: self.connection.clone(), op, answered }
@@ -102,7 +102,17 @@ impl<C: Channel> OwnSession<C> {
         request: &Request<'_>,
         read: impl FnOnce(Reply<'_>) -> Option<T> + Send + 'static,
     ) -> Pin<Box<dyn Future<Output = Result<T, WireError>> + Send>> {
-        Box::pin(self.send(request, None).read(read))
+        self.ask_on(None, request, read)
+    }
+
+    /// The same on the connection of this generation alone, if one is given.
+    pub(super) fn ask_on<T: Send + 'static>(
+        &self,
+        generation: Option<u64>,
+        request: &Request<'_>,
+        read: impl FnOnce(Reply<'_>) -> Option<T> + Send + 'static,
+    ) -> Pin<Box<dyn Future<Output = Result<T, WireError>> + Send>> {
+        Box::pin(self.send(Letter::of(request).on(generation), None).read(read))
     }
 
     /// The same for a request that sets a watch.
@@ -115,7 +125,7 @@ impl<C: Channel> OwnSession<C> {
     ) -> (impl Future<Output = Result<T, WireError>> + Send + 'static, Watch) {
         let (watcher, told) = oneshot::channel();
         let id = WatchId(self.connection.watches.fetch_add(1, Ordering::Relaxed));
-        let answered = self.send(request, Some(Wanted::new(kind, path, id, watcher)));
+        let answered = self.send(Letter::of(request), Some(Wanted::new(kind, path, id, watcher)));
         let path = path.to_owned();
         let unwatch =
             Box::new(move |state: &mut ConnectionState<C>, now| state.machine.unwatch(kind, &path, id, now));
