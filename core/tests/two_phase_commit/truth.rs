@@ -139,6 +139,20 @@ async fn an_outcome_that_has_stood_for_a_day_is_taken_away_by_whoever_comes() {
     assert_eq!(outcomes(&server), 1, "the other has not stood for long enough");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_coordinator_wrote_long_ago_does_not_say_what_the_clock_shows_now() {
+    let server = server();
+    let client = client(&server).await;
+    // It has seen what the clock shows.
+    let both = site(&client, "b").await;
+    server.set_stamps_ahead(-DAY - 60_000);
+    taken_over(&server, "old").await;
+    drop(begun(&both, "own", &["a"]).await);
+    server.set_stamps_ahead(0);
+    assert_eq!(both.recover().await.expect("asked").len(), 1, "its own");
+    eventually("the old one is gone", || outcomes(&server) == 0).await;
+}
+
 /// A client that gives up when no server has answered for a moment, and whose way to the server can be cut.
 async fn impatient(server: &Server) -> Apart {
     let ground = Ground::real(server.connect_string(), String::new());

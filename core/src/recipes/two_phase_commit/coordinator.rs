@@ -229,7 +229,6 @@ pub(super) async fn recover(commits: &Arc<Commits>) -> Result<Vec<CommitTransact
             continue;
         };
         let now = session.now();
-        commits.servers_time.shows(mark.mtime, now);
         let deadline = commits.servers_time.deadline(&header, &stat, now);
         let key = header.key(&id);
         let attended = commits.attended(&key.nonce);
@@ -361,6 +360,7 @@ async fn take_over(
         match call.receive(RECOVER, server_session.multi(&writes)).await? {
             Ok(applied) => {
                 let Some(Applied::Set(written)) = applied.into_iter().nth(2) else { continue };
+                commits.servers_time.shows(written.mtime, call.now());
                 let hand = commits.take_in_hand(&key.nonce);
                 return Ok(hand.map(|hand| (hand, header, stat, written)));
             }
