@@ -153,6 +153,23 @@ async fn what_a_coordinator_wrote_long_ago_does_not_say_what_the_clock_shows_now
     eventually("the old one is gone", || outcomes(&server) == 0).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_taken_back_from_who_took_it_over_is_ended_by_the_handle_that_began_it() {
+    let server = server();
+    let (first, second) = (Apart::of(&server).await, Apart::of(&server).await);
+    let coordinator = coordinator(&first.client);
+    let began = begun(&coordinator, "one", &["a"]).await;
+    first.is_cut_off(&server);
+    let heir = of(&second.client, CommitMode::Coordinator);
+    assert_eq!(soon("recover", heir.recover()).await.expect("taken over").len(), 1);
+    second.is_cut_off(&server);
+    first.ground.clear_faults();
+    assert!(soon("recover", coordinator.recover()).await.expect("asked").is_empty(), "it is in hand");
+    coordinator.decide_abort("one", "").await.expect("decided");
+    assert_eq!(soon("the outcome", began.outcome(None)).await.expect("known"), Outcome::Abort);
+    nothing_left(&coordinator).await;
+}
+
 /// A client that gives up when no server has answered for a moment, and whose way to the server can be cut.
 async fn impatient(server: &Server) -> Apart {
     let ground = Ground::real(server.connect_string(), String::new());

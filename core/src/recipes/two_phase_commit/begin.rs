@@ -56,7 +56,7 @@ pub(super) async fn begin(
         sites: sites.iter().map(|site| (*site).to_owned()).collect(),
         payload: payload.to_vec(),
     };
-    let Some(hand) = commits.take_in_hand(&key.nonce) else { unreachable!("nobody else has that nonce") };
+    let Some(hand) = commits.take_in_hand(&key.nonce, 0) else { unreachable!("nobody else has that nonce") };
     let beginning = BeginAttempt {
         commits: commits.clone(),
         session,
@@ -217,7 +217,7 @@ impl BeginAttempt {
             transaction.known.get_or_init(|| outcome);
         }
         let Some(hand) = self.hand.take() else { unreachable!("it is begun once") };
-        CommitTransaction::new(hand, Arc::new(transaction), 0)
+        CommitTransaction::new(hand, Arc::new(transaction))
     }
 
     async fn make_folders(&self, server_session: &Arc<ServerSession>, call: &mut Call) -> Result<()> {

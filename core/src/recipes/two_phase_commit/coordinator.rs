@@ -26,14 +26,12 @@ pub struct CommitTransaction(Arc<Coordinated>);
 pub(super) struct Coordinated {
     hand: Hand,
     transaction: Arc<KnownTransaction>,
-    /// The version of the mark that says whose it is: what somebody else has taken over is theirs to end.
-    mark: i32,
     is_over: AtomicBool,
 }
 
 impl CommitTransaction {
-    pub(super) fn new(hand: Hand, transaction: Arc<KnownTransaction>, mark: i32) -> CommitTransaction {
-        CommitTransaction(Arc::new(Coordinated { hand, transaction, mark, is_over: AtomicBool::new(false) }))
+    pub(super) fn new(hand: Hand, transaction: Arc<KnownTransaction>) -> CommitTransaction {
+        CommitTransaction(Arc::new(Coordinated { hand, transaction, is_over: AtomicBool::new(false) }))
     }
 
     /// Its coordinator sees to it from now on.
@@ -137,13 +135,14 @@ impl Coordinated {
         let commits = &self.hand.commits;
         let ending = commits.ending();
         let mark = commits.layout.coordinator(&self.transaction.key);
+        let version = self.hand.mark();
         // Not ours from the beginning: then its outcome stays, for whoever began it.
-        let first = (self.mark == 0).then(|| session.server_session().delete(&mark, Some(self.mark)));
+        let first = (version == 0).then(|| session.server_session().delete(&mark, Some(version)));
         let (this, about) = (self.clone(), session.clone());
         drop(session.in_background(async move {
             let ended = match first {
-                Some(first) => this.delete_mark(&about, &mark, first).await,
-                None => this.delete_and_note(&about, &mark, outcome).await,
+                Some(first) => this.delete_mark(&about, &mark, version, first).await,
+                None => this.delete_and_note(&about, &mark, version, outcome).await,
             };
             if let Err(error) = ended {
                 tracing::debug!(target: "zkrecipes", event = "transaction_untidy", %error, "a transaction that is over is left to `recover`");
@@ -152,12 +151,18 @@ impl Coordinated {
         }));
     }
 
-    async fn delete_mark(&self, session: &Arc<Session>, mark: &str, first: Flight<()>) -> Result<()> {
+    async fn delete_mark(
+        &self,
+        session: &Arc<Session>,
+        mark: &str,
+        version: i32,
+        first: Flight<()>,
+    ) -> Result<()> {
         let mut call = session.call(None).outlasting();
         let deleted = match first.await {
             Err(error) if error.is_unanswered() => {
                 call.retry_after_loss(OUTCOME).await?;
-                call.ask(OUTCOME, |server| server.delete(mark, Some(self.mark))).await
+                call.ask(OUTCOME, |server| server.delete(mark, Some(version))).await
             }
             answer => answer.map_err(Failure::Refused),
         };
@@ -176,11 +181,17 @@ impl Coordinated {
         }
     }
 
-    async fn delete_and_note(&self, session: &Arc<Session>, mark: &str, outcome: Outcome) -> Result<()> {
+    async fn delete_and_note(
+        &self,
+        session: &Arc<Session>,
+        mark: &str,
+        version: i32,
+        outcome: Outcome,
+    ) -> Result<()> {
         let mut call = session.call(None).outlasting();
         let commits = &self.hand.commits;
         let (layout, folder) = (&commits.layout, commits.layout.outcomes());
-        let delete = Write::Delete { path: mark.to_owned(), version: Some(self.mark) };
+        let delete = Write::Delete { path: mark.to_owned(), version: Some(version) };
         let writes = [delete, leave_outcome(layout, &self.transaction.key, outcome)];
         let deleted = loop {
             match call.ask(OUTCOME, |server| server.multi(&writes)).await {
@@ -196,7 +207,7 @@ impl Coordinated {
                         ?error,
                         "whoever began this transaction cannot learn its outcome"
                     );
-                    break call.ask(OUTCOME, |server| server.delete(mark, Some(self.mark))).await;
+                    break call.ask(OUTCOME, |server| server.delete(mark, Some(version))).await;
                 }
                 Err(Failure::Refused(WireError::Part { error, .. })) => break Err(Failure::Refused(*error)),
                 deleted => break deleted.map(drop),
@@ -224,8 +235,7 @@ pub(super) async fn recover(commits: &Arc<Commits>) -> Result<Vec<CommitTransact
     // Should this end half-way, what is dropped here is ours and in nobody's hand: the next one answers it.
     let mut taken = Vec::new();
     for id in list_orphans(layout, &mut call, &own, &present, ids).await? {
-        let Some((hand, header, stat, mark)) = take_over(commits, &mut call, &id, &own, &present).await?
-        else {
+        let Some((hand, header, stat)) = take_over(commits, &mut call, &id, &own, &present).await? else {
             continue;
         };
         let now = session.now();
@@ -233,7 +243,7 @@ pub(super) async fn recover(commits: &Arc<Commits>) -> Result<Vec<CommitTransact
         let key = header.key(&id);
         let attended = commits.attended(&key.nonce);
         let transaction = attended.unwrap_or_else(|| Arc::new(KnownTransaction::new(key, header, deadline)));
-        taken.push((stat.czxid, CommitTransaction::new(hand, transaction, mark.version)));
+        taken.push((stat.czxid, CommitTransaction::new(hand, transaction)));
     }
     taken.sort_by_key(|(czxid, _)| *czxid);
     let mut taken: Vec<_> = taken.into_iter().map(|(_, transaction)| transaction).collect();
@@ -317,7 +327,7 @@ async fn take_over(
     id: &str,
     own: &str,
     present: &[String],
-) -> Result<Option<(Hand, Header, Stat, Stat)>> {
+) -> Result<Option<(Hand, Header, Stat)>> {
     let layout = &commits.layout;
     let node = layout.transaction(id);
     loop {
@@ -338,8 +348,8 @@ async fn take_over(
         };
         let owner = String::from_utf8_lossy(&owner).into_owned();
         if owner == own {
-            let hand = commits.take_in_hand(&key.nonce);
-            return Ok(hand.map(|hand| (hand, header, stat, seen)));
+            let hand = commits.take_in_hand(&key.nonce, seen.version);
+            return Ok(hand.map(|hand| (hand, header, stat)));
         }
         if present.contains(&owner) {
             return Ok(None);
@@ -361,8 +371,8 @@ async fn take_over(
             Ok(applied) => {
                 let Some(Applied::Set(written)) = applied.into_iter().nth(2) else { continue };
                 commits.servers_time.shows(written.mtime, call.now());
-                let hand = commits.take_in_hand(&key.nonce);
-                return Ok(hand.map(|hand| (hand, header, stat, written)));
+                let hand = commits.take_in_hand(&key.nonce, written.version);
+                return Ok(hand.map(|hand| (hand, header, stat)));
             }
             Err(WireError::Part { index: 0, error }) if *error == WireError::NodeExists => return Ok(None),
             Err(WireError::Part { index: 2, error })
@@ -406,10 +416,10 @@ pub(super) async fn sweep_transactions(commits: &Arc<Commits>) -> Result<()> {
 fn take_committed(commits: &Arc<Commits>) -> Vec<CommitTransaction> {
     let all = std::mem::take(&mut *commits.committed());
     let taken = all.into_iter().filter_map(|(key, header)| {
-        let hand = commits.take_in_hand(&key.nonce)?;
+        let hand = commits.take_in_hand(&key.nonce, 0)?;
         let transaction = KnownTransaction::new(key, header, commits.client.session().ok()?.now());
         transaction.known.get_or_init(|| Outcome::Commit);
-        Some(CommitTransaction::new(hand, Arc::new(transaction), 0))
+        Some(CommitTransaction::new(hand, Arc::new(transaction)))
     });
     taken.collect()
 }

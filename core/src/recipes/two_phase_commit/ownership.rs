@@ -11,8 +11,8 @@
 //! It stands for a day. Whoever began a transaction asks in the background as soon as it is back, so that is for how long it may
 //! be away. Others take it away then: whoever joins, recovers, or leaves another one, looks at some of those that stand.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
@@ -81,8 +81,8 @@ impl Drop for Alive {
 /// What a handle is at.
 #[derive(Default)]
 struct Hands {
-    /// The nonces of the transactions that somebody has a handle on, or begins.
-    held: Mutex<HashSet<String>>,
+    /// By nonce, the transactions that somebody has a handle on, or begins, and the version of the mark that says whose it is.
+    held: Mutex<HashMap<String, Arc<AtomicI32>>>,
     /// Those whose begin was given up and that were committed all the same, until somebody is told.
     committed: Mutex<Vec<(Key, Header)>>,
     /// How many are done with, and the servers have not been told.
@@ -91,7 +91,7 @@ struct Hands {
 }
 
 impl Hands {
-    fn held(&self) -> MutexGuard<'_, HashSet<String>> {
+    fn held(&self) -> MutexGuard<'_, HashMap<String, Arc<AtomicI32>>> {
         lock(&self.held)
     }
 }
@@ -100,6 +100,14 @@ impl Hands {
 pub(super) struct Hand {
     pub(super) commits: Arc<Commits>,
     nonce: String,
+    mark: Arc<AtomicI32>,
+}
+
+impl Hand {
+    /// The version of the mark that says whose the transaction is: what somebody else has taken over is theirs to end.
+    pub(super) fn mark(&self) -> i32 {
+        self.mark.load(Ordering::Acquire)
+    }
 }
 
 impl Drop for Hand {
@@ -204,10 +212,17 @@ impl Commits {
         }
     }
 
-    /// `None`: somebody has it already.
-    pub(super) fn take_in_hand(self: &Arc<Self>, nonce: &str) -> Option<Hand> {
-        let is_free = self.hands.held().insert(nonce.to_owned());
-        is_free.then(|| Hand { commits: self.clone(), nonce: nonce.to_owned() })
+    /// A transaction whose mark has that version. `None`: somebody has it already, and knows the version then: others may have taken
+    /// it over meanwhile, and this handle from them.
+    pub(super) fn take_in_hand(self: &Arc<Self>, nonce: &str, mark: i32) -> Option<Hand> {
+        let mut held = self.hands.held();
+        if let Some(known) = held.get(nonce) {
+            known.fetch_max(mark, Ordering::AcqRel);
+            return None;
+        }
+        let mark = Arc::new(AtomicI32::new(mark));
+        held.insert(nonce.to_owned(), mark.clone());
+        Some(Hand { commits: self.clone(), nonce: nonce.to_owned(), mark })
     }
 
     /// Whoever began it has given it up, and it was committed: `recover` tells.
