@@ -98,6 +98,28 @@ async fn puts_go_in_the_order_in_which_they_were_called_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_bound_is_kept_also_where_every_version_is_taken_for_the_right_one() {
+    let server = server();
+    let (late, early) = (client(&server).await, client(&server).await);
+    let (puts_late, queue) = (bounded(&late, 1), bounded(&early, 1));
+    for queue in [&puts_late, &queue] {
+        queue.put(b"").await.expect("put");
+        queue.get().await.expect("there is one");
+    }
+    assert!(server.set_data_version(&format!("{PATH}-__queue__/puts"), -1));
+    let slow = Fault::delay_request("multi", Duration::from_secs(2)).session(late.session_id());
+    let slow = server.inject(slow);
+    let putting = tokio::spawn(async move { puts_late.put(b"late").await });
+    eventually("it has counted, and puts", || server.fault_fired(slow)).await;
+    queue.put(b"early").await.expect("there is room");
+    let line = format!("{PATH}-__queue__/room");
+    eventually("the other waits for room", || !nodes_under(&server, &line).is_empty()).await;
+    assert_eq!(queue.items().await.expect("read"), [b"early"]);
+    queue.get().await.expect("there is one");
+    soon("the put", putting).await.expect("joined").expect("there is room");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_bound_is_never_passed_and_who_waits_for_room_asks_nothing() {
     let server = server();
     let path = "/queues/bounded";

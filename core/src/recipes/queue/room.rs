@@ -39,6 +39,9 @@ const MOST_LATER: usize = 250;
 /// How many numbers are left over: for those who have looked before the others put, and for what goes back to the end.
 const NUMBERS_LEFT_OVER: u32 = 100_000;
 
+/// The version that a write takes for any.
+const ANY: i32 = -1;
+
 pub(super) struct QueueRoom {
     items: String,
     /// The node that is set by every put into a queue with a bound.
@@ -368,6 +371,12 @@ async fn count(items: &str, puts: &str, call: &mut Call) -> Result<(i32, usize)>
         let guard = call.receive(VERB, guard).await?;
         let listed = call.receive(VERB, listed).await?;
         match (guard, listed) {
+            // A write would take it for any version, and guard nothing.
+            (Ok(Some(guard)), Ok(_)) if guard.version == ANY => {
+                if let Err(error) = call.receive(VERB, server_session.set_data(puts, b"", None)).await? {
+                    call.retry_or_refuse(error, VERB, puts).await?;
+                }
+            }
             (Ok(Some(guard)), Ok(listed)) if server_session.link() == link => {
                 let there = listed.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0));
                 return Ok((guard.version, there));
