@@ -2,7 +2,8 @@
 //!
 //! 1. Reading is one read behind a `sync`, sent together: whoever was told of a change finds it. A missing node is no value.
 //! 2. Setting replaces the data; the first to set creates the node, and what is missing above it, to stay.
-//! 3. Setting with a version is applied only while the value has that version.
+//! 3. Setting with a version is applied only while the value has that version. A write takes the version −1 for any, so no value
+//!    of ours is left at that one.
 //!    Creating is applied only while there is none.
 //! 4. Following is a watch on the node, also while it is missing. A follower is told the latest value.
 //! 5. A lost answer is resolved by a look at what is there once the quorum has decided: a value with the same bytes as
@@ -23,7 +24,7 @@ use crate::session::open_parents;
 use crate::session::server_session::ServerSession;
 use crate::session::watching::standing::Standings;
 use crate::session::watching::{Data, StateId, Watchable, Watching};
-use crate::session::wire::{CreateMode, Stat, WireError};
+use crate::session::wire::{CreateMode, Flight, Stat, WireError, Write};
 
 impl Client {
     /// A handle on the value at `path`. Does no I/O.
@@ -121,17 +122,19 @@ impl Config {
             let why = "is negative, which its version is not; leave it out to set whatever the value is";
             about(Error::invalid("version", why))
         };
-        if version == Some(-1) {
+        if version == Some(ANY) {
             return Err(negative());
         }
         let session = self.client.session()?;
         let mut call = session.call(None);
         call.comes_behind(Config::SET, session.take_queueing_turn(&self.path)).await.map_err(about)?;
         let (verb, before) = (Config::SET, self.cached().and_then(|cached| cached.value));
+        let was_negative = before.as_ref().is_some_and(|before| before.version < 0);
         let setting = Setting { verb, session: &session, path: &self.path, value, version, before };
         let set = setting.apply(&mut call).await.map_err(about);
         // After 2^31 changes versions are negative.
         if version.is_some_and(|version| version < 0)
+            && !was_negative
             && set
                 .as_ref()
                 .is_err_and(|error| matches!(error.kind(), ErrorKind::BadVersion | ErrorKind::NoNode))
@@ -263,7 +266,40 @@ struct Setting<'a> {
     before: Option<Versioned>,
 }
 
+/// The version that a write takes for any: a value that had it could not be set with its version.
+const ANY: i32 = -1;
+
+/// The version behind that one. What we set is not left at [`ANY`].
+fn version_after(version: i32) -> i32 {
+    match version.wrapping_add(1) {
+        ANY => ANY + 1,
+        next => next,
+    }
+}
+
 impl Setting<'_> {
+    /// Answers the version.
+    fn set(&self, server_session: &Arc<ServerSession>) -> Flight<i32> {
+        let Some(version) = self.version.filter(|version| version.wrapping_add(1) == ANY) else {
+            let set = server_session.set_data(self.path, self.value, self.version);
+            return Box::pin(async move { set.await.map(|stat| stat.version) });
+        };
+        let set = |data: &[u8], version| Write::Set {
+            path: self.path.to_owned(),
+            data: data.to_vec(),
+            version: Some(version),
+        };
+        // Of the first nobody sees anything.
+        let both = server_session.multi(&[set(b"", version), set(self.value, ANY)]);
+        Box::pin(async move {
+            match both.await {
+                Ok(_) => Ok(version_after(version)),
+                Err(WireError::Part { error, .. }) => Err(*error),
+                Err(error) => Err(error),
+            }
+        })
+    }
+
     async fn apply(&self, call: &mut Call) -> Result<i32> {
         let mut creates = false;
         loop {
@@ -275,20 +311,20 @@ impl Setting<'_> {
                 call.receive(self.verb, created).await?.map(|_| 0)
             } else {
                 open_parents::look_once(self.session, &server_session, call, self.verb, parent).await?;
-                let set = server_session.set_data(self.path, self.value, self.version);
-                call.receive(self.verb, set).await?.map(|stat| stat.version)
+                call.receive(self.verb, self.set(&server_session)).await?
             };
             match answer {
+                // Once more, whatever it is by now: it cannot stay like this.
+                Ok(ANY) => {}
                 Ok(version) => return Ok(version),
                 Err(WireError::NoNode) if creates => self.prepare(&server_session, call).await?,
                 Err(WireError::NoNode) if self.version.is_none() => creates = true,
                 // Somebody was first; then it is there to be set.
                 Err(WireError::NodeExists) => creates = false,
-                Err(error) if error.is_unanswered() => {
-                    if let Some(version) = self.resolve(call, creates).await? {
-                        return Ok(version);
-                    }
-                }
+                Err(error) if error.is_unanswered() => match self.resolve(call, creates).await? {
+                    None | Some(ANY) => {}
+                    Some(version) => return Ok(version),
+                },
                 Err(error) => return Err(refusal(error, self.verb, self.path)),
             }
         }
@@ -349,7 +385,7 @@ impl Setting<'_> {
                 Ok((value == self.value).then_some(stat.version))
             }
             (Some((_, stat)), Some(version)) if stat.version == version => Ok(None),
-            (Some((value, stat)), Some(version)) if stat.version == version.wrapping_add(1) => {
+            (Some((value, stat)), Some(version)) if stat.version == version_after(version) => {
                 match value == self.value {
                     true => Ok(Some(stat.version)),
                     false => Err(refusal(WireError::BadVersion, self.verb, self.path)),

@@ -91,6 +91,37 @@ async fn a_value_that_was_changed_very_often_has_a_negative_version() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_value_never_has_the_version_that_a_write_takes_for_any() {
+    let server = server();
+    let (one, other) = (client(&server).await, client(&server).await);
+    let (config, theirs) = (of(&one), of(&other));
+    let now = async || seen(config.get().await.expect("read"));
+    config.set(b"one", None).await.expect("set");
+    assert!(server.set_data_version(PATH, -3));
+    assert_eq!(config.set(b"two", Some(-3)).await.expect("set"), -2);
+    assert_eq!(seen(theirs.get().await.expect("read")), is(b"two", -2));
+    assert_eq!(config.set(b"three", Some(-2)).await.expect("set"), 0);
+    assert_eq!(now().await, is(b"three", 0));
+    let error = theirs.set(b"four", Some(-2)).await.expect_err("changed since");
+    assert_eq!(error.kind(), ErrorKind::BadVersion);
+    assert_eq!(config.set(b"five", Some(0)).await.expect("set"), 1);
+    assert!(server.set_data_version(PATH, -2));
+    assert_eq!(config.set(b"six", None).await.expect("set"), 0);
+    assert_eq!(now().await, is(b"six", 0));
+    for (version, op) in [(Some(-2), "multi"), (None, "setData")] {
+        for lost in [Fault::drop_before(op), Fault::drop_after(op)] {
+            theirs.set(b"before", None).await.expect("set");
+            assert!(server.set_data_version(PATH, -2));
+            assert_eq!(now().await, is(b"before", -2));
+            let lost = server.inject(lost);
+            assert_eq!(soon("it", config.set(b"seven", version)).await.expect("set"), 0, "{version:?}");
+            assert!(server.fault_fired(lost));
+            assert_eq!(now().await, is(b"seven", 0));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_read_is_no_older_than_the_call() {
     let ground = grounds().remove(0);
     let client = ground.client(TEN).await;
