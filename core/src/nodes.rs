@@ -281,10 +281,12 @@ impl Transaction {
         Ok(())
     }
 
-    /// Its writes, behind what guards them, for somebody else's transaction.
-    pub(crate) fn surrender(&self) -> Result<Vec<Write>> {
+    /// Its writes, behind what guards them, for the transaction that ends `hold`. That one says itself what guards this one,
+    /// and changes it.
+    pub(crate) fn surrender_to(&self, hold: &Arc<Hold>) -> Result<Vec<Write>> {
         self.shared.client.process().check()?;
         let mut parts = match &self.shared.guard {
+            Guard::Hold(own) if Arc::ptr_eq(own, hold) => hold.checks_by_name(),
             Guard::Hold(hold) => hold.checks(),
             Guard::Released => return Err(Error::not_held("it was released before")),
             Guard::None => Vec::new(),

@@ -150,10 +150,7 @@ async fn take_all(session: &Arc<Session>, call: &mut Call, paths: &[String]) -> 
             return Ok(all);
         }
         loop {
-            match call
-                .receive(verb, all.server_session.check(all.nodes.iter().map(|node| node.path.clone())))
-                .await?
-            {
+            match call.receive(verb, all.server_session.check(all.checks())).await? {
                 Ok(_) if all.server_session.is_firm() => return Ok(all),
                 Ok(_) => call.until(verb, all.server_session.until_firm_or_soon()).await?,
                 // One of them is gone: from the start.

@@ -88,10 +88,7 @@ impl Grant {
             if self.server_session.is_firm() {
                 break;
             }
-            match call
-                .receive(verb, self.server_session.check(self.nodes.iter().map(|node| node.path.clone())))
-                .await?
-            {
+            match call.receive(verb, self.server_session.check(self.checks())).await? {
                 Ok(()) => {}
                 Err(WireError::Part { .. } | WireError::SessionEnded) => return Ok(false),
                 Err(WireError::ConnectionLoss) => call.retry_after_loss(verb).await?,
@@ -99,6 +96,11 @@ impl Grant {
             }
         }
         Ok(true)
+    }
+
+    /// The condition that all of it stands.
+    pub(crate) fn checks(&self) -> Vec<Write> {
+        checks_of(&self.nodes, self.guard.as_deref())
     }
 
     /// Asks for the czxids that the server did not tell when it created the nodes: before 3.8.2 a transaction does not.
@@ -138,6 +140,13 @@ impl Grant {
     pub(crate) fn stands(&self) -> bool {
         !self.own.iter().any(|own| matches!(own, OwnNodeWatch::Followed(follower) if follower.has_ended()))
     }
+}
+
+/// The condition that these nodes of ours stand. `guard` comes behind them: it shows that the node of that name still was ours
+/// when it was looked at.
+pub(super) fn checks_of(nodes: &[Node], guard: Option<&Write>) -> Vec<Write> {
+    let stands = |node: &Node| Write::Check { path: node.path.clone(), version: None };
+    nodes.iter().map(stands).chain(guard.cloned()).collect()
 }
 
 impl Drop for Grant {

@@ -3,9 +3,12 @@
 
 use std::time::Duration;
 
+use super::support::access::{NO_READING, set_access};
 use super::support::{client, client_with, connected, eventually, options, server, soon};
-use super::{PATH, TEN};
-use zkrecipes::{Client, CreateMode, Error, ErrorKind, Item, LostReason, Queue, QueueOptions, RetryOptions};
+use super::{PATH, TEN, assert_tidy};
+use zkrecipes::{
+    Client, CreateMode, Error, ErrorKind, Item, LostReason, Queue, QueueLayout, QueueOptions, RetryOptions,
+};
 use zkrecipes_embedded::{Fault, Server};
 
 /// What it was worked for.
@@ -41,9 +44,9 @@ impl End {
     }
 }
 
-/// Not about the heartbeat, which asks for the claim only.
-fn about_the_item(fault: Fault, client: &Client) -> Fault {
-    fault.path(&format!("{PATH}/*")).session(client.session_id())
+/// Not about the heartbeat, which asks for the claim and the item, too.
+fn about_the_end(fault: Fault, client: &Client) -> Fault {
+    fault.path(&format!("{PATH}-__queue__/marks/*")).session(client.session_id())
 }
 
 fn stands(server: &Server, node: &str) -> bool {
@@ -77,7 +80,7 @@ async fn lost_and_done_by_the_next_one(end: End, loss: Loss, has_mark: bool) {
     queue.put(b"tea").await.expect("put");
     let item = queue.claim().await.expect("there is one");
 
-    let lost = server.inject(about_the_item(Fault::drop_before("multi"), &worker));
+    let lost = server.inject(about_the_end(Fault::drop_before("multi"), &worker));
     server.inject(Fault::refuse_connections(1).forever());
     let ending = tokio::spawn(end.of(worker.clone(), item.clone()));
     eventually("the request is lost", || server.fault_fired(lost)).await;
@@ -122,7 +125,7 @@ async fn an_end_that_was_applied_is_known_although_its_claim_and_its_session_are
         worker.nodes().ensure(&format!("{PATH}-__dead__")).await.expect("made");
         queue.put(b"tea").await.expect("put");
         let item = queue.claim().await.expect("there is one");
-        let lost = server.inject(about_the_item(Fault::drop_after("multi"), &worker));
+        let lost = server.inject(about_the_end(Fault::drop_after("multi"), &worker));
         server.inject(Fault::refuse_connections(1).forever());
         let ending = tokio::spawn(end.of(worker.clone(), item.clone()));
         eventually("the answer is lost", || server.fault_fired(lost)).await;
@@ -151,7 +154,7 @@ async fn twice(is_applied: bool) -> Result<(), Error> {
     next.put(b"tea").await.expect("put");
     let item = soon("the claim", queue.claim()).await.expect("there is one");
     let fault = if is_applied { Fault::drop_after("multi") } else { Fault::drop_before("multi") };
-    server.inject(about_the_item(fault, &worker));
+    server.inject(about_the_end(fault, &worker));
     server.inject(Fault::refuse_connections(1).forever());
     let error = soon("the first", item.ack()).await.expect_err("no server");
     assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
@@ -212,4 +215,140 @@ async fn a_claim_that_is_taken_away_while_its_end_is_in_doubt_is_told_as_lost_in
     let error = soon("the end", ending).await.expect("joined").expect_err("nobody answers");
     assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
     assert_eq!(soon("the loss", told).await, Ok(Some(LostReason::Deleted)), "long before the session ends");
+}
+
+/// Somebody takes the claim away by force, and `next` has the item: at the node of the same name.
+async fn taken_over(server: &Server, other: &Client, next: &Queue) -> Item {
+    other.nodes().delete(&claim_of(server), None).await.expect("deleted");
+    soon("the other's claim", next.claim()).await.expect("it is free")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_that_somebody_else_has_by_now_is_known_to_be_lost() {
+    let server = server();
+    let (worker, other) = (client_with(&server, TEN).await, client(&server).await);
+    let (queue, next) = (End::Ack.queue(&worker), End::Ack.queue(&other));
+    queue.put(b"tea").await.expect("put");
+    let item = queue.claim().await.expect("there is one");
+    let theirs = taken_over(&server, &other, &next).await;
+    // Nobody listens: only the heartbeat tells.
+    let since = std::time::Instant::now();
+    eventually("it is lost", || !item.is_held()).await;
+    assert!(since.elapsed() < TEN / 4, "{:?}", since.elapsed());
+    theirs.verify().await.expect("it stands");
+    theirs.ack().await.expect("theirs");
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_whether_a_claim_stands_that_somebody_else_has_hears_that_it_does_not() {
+    let server = server();
+    let (worker, other) = (client(&server).await, client(&server).await);
+    let (queue, next) = (End::Ack.queue(&worker), End::Ack.queue(&other));
+    for asks in [true, false] {
+        queue.put(b"tea").await.expect("put");
+        let item = queue.claim().await.expect("there is one");
+        let writes = item.guarded();
+        writes.create(EFFECT, b"", CreateMode::Persistent).expect("fits");
+        let theirs = taken_over(&server, &other, &next).await;
+        let answer = if asks { item.verify().await } else { writes.commit().await.map(drop) };
+        let error = answer.expect_err("it is the other's");
+        assert_eq!(
+            (error.kind(), error.reason()),
+            (ErrorKind::NotHeld, Some(LostReason::Deleted)),
+            "{error}"
+        );
+        assert!(!item.is_held() && !stands(&server, EFFECT));
+        theirs.verify().await.expect("it stands");
+        theirs.ack().await.expect("theirs");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_whose_item_is_gone_is_lost_and_leaves_nothing() {
+    let server = server();
+    let (worker, other) = (client(&server).await, client(&server).await);
+    let queue = End::Ack.queue(&worker);
+    queue.put(b"tea").await.expect("put");
+    let item = queue.claim().await.expect("there is one");
+    other.nodes().delete(&format!("{PATH}/qn-0000000000"), None).await.expect("deleted");
+    eventually("it is lost", || !item.is_held()).await;
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_that_may_not_be_read_any_more_hides_no_loss_of_another_one() {
+    let server = server();
+    let (worker, other) = (client(&server).await, client(&server).await);
+    let queue = End::Ack.queue(&worker);
+    queue.put_many(&["one", "two"]).await.expect("put");
+    let items = queue.claim_many(2).await.expect("there are two");
+    set_access(&server.connect_string(), &format!("{PATH}/qn-0000000000"), NO_READING);
+    other.nodes().delete(items[1].node(), None).await.expect("deleted");
+    eventually("it is lost", || !items[1].is_held()).await;
+    assert!(items[0].is_held());
+    let error = items[0].verify().await.expect_err("nobody may look");
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    items[0].ack().await.expect("ours");
+}
+
+/// Curator's encoding of two items.
+const TWO: &[u8] = &[0, 1, 0, 1, 1, 0, 0, 0, 1, b'a', 1, 0, 0, 0, 1, b'b', 2];
+
+/// What an end does to the item and the claim is no loss, also for a heartbeat that sees it first.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_whose_answer_is_late_is_no_loss() {
+    let four = Duration::from_secs(4);
+    for (layout, is_acked) in
+        [(QueueLayout::Simple, true), (QueueLayout::Simple, false), (QueueLayout::Distributed, true)]
+    {
+        let server = server();
+        let worker = client_with(&server, four).await;
+        let queue = worker.queue(PATH, QueueOptions::default().layout(layout)).expect("valid");
+        match layout {
+            QueueLayout::Distributed => {
+                worker.nodes().ensure(PATH).await.expect("made");
+                let node = format!("{PATH}/queue-");
+                worker.nodes().create(&node, TWO, CreateMode::PersistentSequential).await.expect("created");
+            }
+            _ => queue.put(b"a").await.expect("put"),
+        }
+        let item = queue.claim().await.expect("there is one");
+        assert_eq!(item.data(), b"a");
+        let (tell, told) = std::sync::mpsc::channel();
+        let _listening = item.on_lost(move |error| drop(tell.send(error)));
+        let late = about_the_end(Fault::delay_reply("multi", Duration::from_millis(1500)), &worker);
+        let late = server.inject(late);
+        let ended = if is_acked { item.ack().await } else { item.nack().await };
+        ended.expect("ours");
+        assert!(server.fault_fired(late) && !item.is_held());
+        item.verify().await.expect_err("it is done");
+        assert!(told.try_recv().is_err(), "{layout:?}: it is no loss");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_item_guards_may_go_with_its_ack_and_with_that_of_another_one() {
+    let server = server();
+    let (worker, other) = (client(&server).await, client(&server).await);
+    let (queue, next) = (End::Ack.queue(&worker), End::Ack.queue(&other));
+    let effect = |item: &Item| {
+        let effects = item.guarded();
+        effects.create(EFFECT, b"", CreateMode::Persistent).expect("fits");
+        effects
+    };
+    queue.put(b"one").await.expect("put");
+    let item = queue.claim().await.expect("there is one");
+    item.ack_with(&effect(&item)).await.expect("ours");
+    other.nodes().delete(EFFECT, None).await.expect("it is there");
+
+    queue.put(b"two").await.expect("put");
+    let guarding = queue.claim().await.expect("there is one");
+    let theirs = taken_over(&server, &other, &next).await;
+    queue.put(b"three").await.expect("put");
+    let item = queue.claim().await.expect("there is one");
+    item.ack_with(&effect(&guarding)).await.expect_err("what guards it is the other's");
+    assert!(!stands(&server, EFFECT));
+    item.ack().await.expect("ours");
+    theirs.ack().await.expect("theirs");
 }

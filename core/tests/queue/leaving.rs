@@ -64,7 +64,7 @@ async fn who_gives_back_once_more_after_a_lost_answer_leaves_a_new_claim_alone()
     let is_back = Arc::new(AtomicBool::new(false));
     let connected = is_back.clone();
     let _told = both.on_state(move |state| connected.store(state == State::Connected, Ordering::SeqCst));
-    server.inject(Fault::drop_after("multi").path(&format!("{PATH}/*")));
+    server.inject(Fault::drop_after("multi").path(&format!("{PATH}-__queue__/marks/*")));
     let giving_back = tokio::spawn(item.nack());
     eventually("the answer is lost, and the connection back", || is_back.load(Ordering::SeqCst)).await;
     let claimed = soon("the other's claim", other.claim()).await.expect("it was given back");

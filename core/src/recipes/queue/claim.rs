@@ -199,7 +199,7 @@ impl Store {
             self.listing.count_race(false, session.now());
             deletable::settle(&server_session, &self.layout.items);
             deletable::settle(&server_session, &self.layout.claims);
-            let interest = server_session.interest(&node);
+            let interest = server_session.interest_guarded(&node, Some(guard.clone()));
             let node = Node::of(node, ContenderName::permit(&out.name.text), czxid);
             let mut grant = Grant::of(server_session.clone(), vec![node], vec![interest]);
             // Each claim raises the version of the item.
@@ -375,7 +375,7 @@ impl Item {
     /// # Ok(()) });
     /// ```
     pub fn ack_with(&self, writes: &Transaction) -> impl Future<Output = Result<()>> + Send + use<> {
-        let (item, writes) = (self.clone(), writes.surrender());
+        let (item, writes) = (self.clone(), writes.surrender_to(self.work.held.hold()));
         async move { item.work.remove("ack", writes?).await }
     }
 

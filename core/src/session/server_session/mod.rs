@@ -54,7 +54,7 @@ pub(crate) struct ServerSession {
     terms: LeaseTerms,
     lease: Mutex<Lease>,
     /// The nodes of ours that something depends on: while there is one, the heart beats.
-    interests: Mutex<BTreeMap<u64, String>>,
+    interests: Mutex<BTreeMap<u64, OwnNode>>,
     tenants: Mutex<BTreeMap<u64, Weak<dyn Tenant>>>,
     next_id: AtomicU64,
     /// The last node that a heartbeat looked at, where one heartbeat cannot look at all.
@@ -94,6 +94,22 @@ pub(crate) struct ServerSession {
     catching_up: CatchingUp,
     counters: Arc<Counters>,
     process: Process,
+}
+
+/// A node of ours, as the heartbeat asks for it.
+#[derive(Clone)]
+pub(crate) struct OwnNode {
+    path: String,
+    /// See [`Grant::guard`](crate::turn::grant::Grant::guard).
+    guard: Option<Write>,
+}
+
+impl OwnNode {
+    /// The guard comes behind: it shows that the node of that name still was ours when it was looked at.
+    fn checks(&self) -> impl Iterator<Item = Write> {
+        let stands = Write::Check { path: self.path.clone(), version: None };
+        std::iter::once(stands).chain(self.guard.clone())
+    }
 }
 
 /// More unanswered heartbeats than this prove nothing that the first ones do not.
@@ -361,7 +377,7 @@ impl ServerSession {
         self.is_listening.store(true, Ordering::Release);
         self.listened.store(self.clock.now().0, Ordering::Release);
         let held = self.node_to_look_at();
-        let word = self.exists(held.as_ref().map_or("/", |(_, node)| node));
+        let word = self.exists(held.as_ref().map_or("/", |(_, node)| &node.path));
         let server_session = self.clone();
         self.clock.spawn(Box::pin(async move {
             let answer = word.await;
@@ -375,7 +391,7 @@ impl ServerSession {
         }));
     }
 
-    fn node_to_look_at(&self) -> Option<(u64, String)> {
+    fn node_to_look_at(&self) -> Option<(u64, OwnNode)> {
         let last = self.last_looked_at.load(Ordering::Acquire);
         let next = {
             let tenants = lock(&self.tenants);
@@ -388,30 +404,38 @@ impl ServerSession {
 
     fn beat(self: &Arc<Self>) {
         lock(&self.lease).beats(self.clock.now());
-        let nodes = self.nodes_to_check();
+        let checks: Vec<_> = self
+            .nodes_to_check()
+            .into_iter()
+            .flat_map(|(id, node)| node.checks().map(|check| (id, check)).collect::<Vec<_>>())
+            .collect();
         self.counters.heartbeats.one();
         self.beats_in_flight.fetch_add(1, Ordering::AcqRel);
         let server_session = self.clone();
-        let beat = match nodes.first() {
+        let beat = match checks.first() {
             Some(_) if self.terms.mode == LeaseMode::Strict => {
-                let check = |(_, node): &(u64, String)| Write::Check { path: node.clone(), version: None };
-                let checks = self.multi(&nodes.iter().map(check).collect::<Vec<_>>());
-                Box::pin(async move { checks.await.map(drop) }) as Flight<()>
+                let checked = self.multi(&checks.iter().map(|(_, check)| check.clone()).collect::<Vec<_>>());
+                Box::pin(async move { checked.await.map(drop) }) as Flight<()>
             }
-            Some((_, node)) => self.sync(node),
+            Some((_, check)) => self.sync(check.path()),
             None => self.sync("/"),
         };
         self.clock.spawn(Box::pin(async move {
             let answer = beat.await;
             server_session.beats_in_flight.fetch_sub(1, Ordering::AcqRel);
             server_session.beat_landed.notify_one();
-            if let Err(WireError::Part { index, error }) = answer
-                && *error == WireError::NoNode
-                && nodes.get(index).is_some_and(|(id, _)| server_session.node_is_gone(*id))
-                && nodes.len() > 1
-            {
+            let Err(WireError::Part { index, error }) = answer else { return };
+            let Some((id, check)) = checks.get(index) else { return };
+            let is_found = match *error {
+                // Gone, or another one of its name.
+                WireError::NoNode | WireError::BadVersion => server_session.node_is_gone(*id),
+                // What guards it is not ours to look at any more; whether it stands still is.
+                WireError::NoAuth => server_session.forget_guard(*id, check),
+                _ => false,
+            };
+            if is_found && checks.iter().any(|(other, _)| other != id) {
                 // What stands behind it in the transaction was not looked at.
-                server_session.last_checked.store(nodes[index].0, Ordering::Release);
+                server_session.last_checked.store(*id, Ordering::Release);
                 server_session.beat();
             }
         }));
@@ -419,7 +443,7 @@ impl ServerSession {
 
     /// What is held, so that a node deleted behind its holder's back is noticed: all of it, or in turn if it is very much.
     /// One that only waits, if nothing is held.
-    fn nodes_to_check(&self) -> Vec<(u64, String)> {
+    fn nodes_to_check(&self) -> Vec<(u64, OwnNode)> {
         let held: Vec<_> = lock(&self.tenants).keys().copied().collect();
         let interests = lock(&self.interests);
         let mut nodes: Vec<_> =
@@ -427,10 +451,10 @@ impl ServerSession {
         if nodes.is_empty() {
             nodes.extend(interests.first_key_value().map(|(id, node)| (*id, node.clone())));
         }
-        let carried = |nodes: &[(u64, String)]| {
+        let carried = |nodes: &[(u64, OwnNode)]| {
             let mut bytes = self.measure.empty_multi();
-            let fits = |(_, node): &&(u64, String)| {
-                bytes += self.measure.check(node);
+            let fits = |(_, node): &&(u64, OwnNode)| {
+                bytes += node.checks().map(|check| self.measure.part(&check)).sum::<usize>();
                 bytes <= MOST_BYTES
             };
             // One is always looked at.
@@ -458,10 +482,22 @@ impl ServerSession {
         tenant.is_some()
     }
 
+    /// False if there is none. Without it the node is asked for by its name alone.
+    fn forget_guard(&self, id: u64, guard: &Write) -> bool {
+        let mut interests = lock(&self.interests);
+        let node = interests.get_mut(&id).filter(|node| node.guard.as_ref() == Some(guard));
+        node.and_then(|node| node.guard.take()).is_some()
+    }
+
     /// From now on something depends on `node`, and so on the session.
     pub(crate) fn interest(self: &Arc<Self>, node: &str) -> Interest {
+        self.interest_guarded(node, None)
+    }
+
+    /// The same for a name that others use, too. While `guard` holds, it is our node that has it.
+    pub(crate) fn interest_guarded(self: &Arc<Self>, node: &str, guard: Option<Write>) -> Interest {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        lock(&self.interests).insert(id, node.to_owned());
+        lock(&self.interests).insert(id, OwnNode { path: node.to_owned(), guard });
         // As a rule the heart looks soon enough: to wake it for each acquisition would cost more than the beat.
         if lock(&self.lease).due(true).0 < self.planned.load(Ordering::Acquire) {
             self.interest_came.notify_one();
@@ -471,7 +507,7 @@ impl ServerSession {
 
     /// As if another thread were at it.
     #[cfg(test)]
-    pub(crate) fn lock_interests(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, String>> {
+    pub(crate) fn lock_interests(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, OwnNode>> {
         lock(&self.interests)
     }
 

@@ -240,13 +240,13 @@ impl ServerSession {
         self.measure
     }
 
-    /// Asks the quorum whether all these nodes of ours stand, in as few transactions as carry them; they leave together. A
-    /// node that is gone never comes back, so what every answer says was so for all of them at the first one.
-    pub(crate) fn check(self: &Arc<Self>, nodes: impl IntoIterator<Item = String>) -> Flight<()> {
+    /// Asks the quorum whether all these conditions hold, in as few transactions as carry them; they leave together. They
+    /// are about nodes of ours: one that is gone never comes back, so what every answer says was so for all of them at the
+    /// first one.
+    pub(crate) fn check(self: &Arc<Self>, conditions: impl IntoIterator<Item = Write>) -> Flight<()> {
         let mut checks: Vec<Vec<Write>> = vec![Vec::new()];
         let mut bytes = self.measure.empty_multi();
-        for path in nodes {
-            let check = Write::Check { path, version: None };
+        for check in conditions {
             bytes += self.measure.part(&check);
             if frame::fits(bytes).is_err() {
                 bytes = self.measure.multi([&check]);

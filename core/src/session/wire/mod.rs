@@ -417,6 +417,11 @@ impl WireError {
         }
     }
 
+    /// Whether what it is about has gone or changed: then it is, or may be, somebody else's.
+    pub(crate) fn is_anothers(&self) -> bool {
+        matches!(self, WireError::NoNode | WireError::BadVersion)
+    }
+
     /// Whether the answer is missing, so that a write may or may not have happened.
     pub(crate) fn is_unanswered(&self) -> bool {
         matches!(self, WireError::ConnectionLoss | WireError::NotSent | WireError::SessionEnded)

@@ -107,7 +107,7 @@ impl Hold {
 
     async fn apply_ending(self: &Arc<Self>, ending: &FinalWrites) -> Result<()> {
         let own = self.nodes.len();
-        let mut parts = self.checks();
+        let mut parts = self.checks_by_name();
         parts.extend_from_slice(&ending.writes);
         parts.extend(self.nodes.iter().map(|node| Write::Delete { path: node.path.clone(), version: None }));
         let before = {
@@ -147,15 +147,6 @@ impl Hold {
         }
         self.finishing.end();
         self.lose(LostReason::Deleted);
-        if is_changed {
-            // Our node may stand, or another one of its name.
-            for node in &self.nodes {
-                let guard = self.guard.as_deref();
-                let deletion = self.server_session.delete_again(&node.path, node.czxid, guard);
-                let (node, guard) = (node.clone(), guard.cloned());
-                drop(self.server_session.delete_until_confirmed(node.path, node.czxid, guard, deletion));
-            }
-        }
         Err(self.not_held())
     }
 }

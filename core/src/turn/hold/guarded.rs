@@ -47,7 +47,7 @@ impl Hold {
         let mut call = self.session.call(None);
         match call.receive("a guarded write", answered).await? {
             Ok(mut applied) => Ok(applied.split_off(own)),
-            Err(WireError::Part { index, error }) if index < own && *error == WireError::NoNode => {
+            Err(WireError::Part { index, error }) if index < own && error.is_anothers() => {
                 self.lose(LostReason::Deleted);
                 Err(self.not_held())
             }

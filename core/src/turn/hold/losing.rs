@@ -71,11 +71,24 @@ impl Hold {
     }
 }
 
+impl Hold {
+    /// Of what has a guard that does not hold any more, our node may stand, or another one of its name.
+    fn delete_what_is_left(&self) {
+        let Some(guard) = self.guard.as_deref() else { return };
+        for node in &self.nodes {
+            let deletion = self.server_session.delete_again(&node.path, node.czxid, Some(guard));
+            let (node, guard) = (node.clone(), Some(guard.clone()));
+            drop(self.server_session.delete_until_confirmed(node.path, node.czxid, guard, deletion));
+        }
+    }
+}
+
 impl Tenant for Hold {
     fn lose(&self, reason: LostReason) -> bool {
         if reason == LostReason::Deleted && self.finishing.may_be_why() {
             return false;
         }
+        let is_found_gone = reason == LostReason::Deleted;
         let reason = match reason {
             // Closing ends the session, which deletes the node: it is the reason, whichever news comes first.
             _ if self.session.is_closing() => LostReason::Closed,
@@ -96,6 +109,8 @@ impl Tenant for Hold {
                 let guard = self.guard.as_deref().cloned();
                 drop(self.server_session.delete_guarded_in_background(node.path.clone(), node.czxid, guard));
             }
+        } else if is_found_gone && !self.server_session.has_ended() {
+            self.delete_what_is_left();
         }
         for (_, callback) in callbacks {
             let error = self.lost_error(reason);

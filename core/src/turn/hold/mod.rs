@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use finishing::{Finishing, InDoubt};
 use guarded::GuardedWrites;
 
-use super::grant::{Grant, OwnNodeWatch};
+use super::grant::{Grant, OwnNodeWatch, checks_of};
 use super::line::Position;
 use super::local_handoff::HandoffGuard;
 use super::place::Node;
@@ -306,7 +306,12 @@ impl Hold {
 
     /// The condition that all our nodes stand, as the first parts of a transaction.
     pub(crate) fn checks(&self) -> Vec<Write> {
-        self.nodes.iter().map(|node| Write::Check { path: node.path.clone(), version: None }).collect()
+        checks_of(&self.nodes, self.guard.as_deref())
+    }
+
+    /// The same by their names alone, for a transaction that says itself what guards them.
+    pub(crate) fn checks_by_name(&self) -> Vec<Write> {
+        checks_of(&self.nodes, None)
     }
 
     // ---- asking and writing
@@ -318,10 +323,10 @@ impl Hold {
             if !self.is_held() {
                 return Err(self.not_held());
             }
-            let check = self.server_session.check(self.nodes.iter().map(|node| node.path.clone()));
+            let check = self.server_session.check(self.checks());
             match call.receive("verify", check).await.map_err(|error| error.with_path(&self.path))? {
                 Ok(_) => {}
-                Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {
+                Err(WireError::Part { error, .. }) if error.is_anothers() => {
                     if !self.lose(LostReason::Deleted) {
                         // By an end that is under way, perhaps: it stands no more in any case.
                         return Err(self.not_held());
