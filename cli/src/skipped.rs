@@ -38,6 +38,7 @@ impl Skipped {
     pub(crate) fn problem(&self) -> &'static str {
         match self.cause.as_str() {
             "denied" => "it may not be read with these identities",
+            "children" => "there are nodes below it, so that it cannot be deleted",
             _ => "what it says is not understood",
         }
     }

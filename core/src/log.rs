@@ -254,7 +254,8 @@ pub(crate) fn skipped(node: &str, cause: &'static str) {
             event = "skipped",
             node,
             cause,
-            "a node that cannot be read is left out, and the others are not; have the right to read it granted, or remove it"
+            "a node that cannot be read or taken is left out, and the others are not; have the right to it granted, or remove it \
+             with what is below it"
         );
     });
 }

@@ -10,6 +10,8 @@ pub(crate) enum Flaw {
     Denied,
     /// What it says is not in the encoding that it should have.
     Encoding,
+    /// Somebody has made nodes below it, so that it cannot be deleted.
+    Children,
 }
 
 impl Flaw {
@@ -17,6 +19,7 @@ impl Flaw {
         match self {
             Flaw::Denied => "denied",
             Flaw::Encoding => "encoding",
+            Flaw::Children => "children",
         }
     }
 
@@ -27,6 +30,7 @@ impl Flaw {
             Flaw::Encoding => {
                 "what it says is not understood; a later version may have written it, or somebody else"
             }
+            Flaw::Children => "there are nodes below it, so that it cannot be deleted; delete them first",
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::support::{self, client, eventually, nodes_under, options, server, soon};
+use super::support::{self, SOON, client, eventually, nodes_under, options, server, soon};
 use super::{PATH, TEN, assert_tidy};
 use zkrecipes::{AclChoice, Auth, Client, CreateMode, ErrorKind, Queue, QueueLayout, QueueOptions};
-use zkrecipes_embedded::Fault;
+use zkrecipes_embedded::{Fault, Server};
 
 /// Curator's encoding of two items.
 const TWO: &[u8] = &[0, 1, 0, 1, 1, 0, 0, 0, 1, b'a', 1, 0, 0, 0, 1, b'b', 2];
@@ -185,4 +185,52 @@ async fn the_node_that_is_made_anew_says_the_same_and_lets_the_same_people_in() 
     assert_eq!(owner.nodes().get(PATH).await.expect("read").0, b"ours");
     let denied = client.nodes().get(PATH).await.expect_err("not theirs");
     assert_eq!(denied.kind(), ErrorKind::Denied);
+}
+
+/// Somebody makes a node below the first of two items.
+async fn with_a_node_below_the_first(server: &Server, most_attempts: u32) -> (Client, Queue) {
+    let client = client(server).await;
+    let options = QueueOptions::default().max_attempts(most_attempts);
+    let queue = client.queue(PATH, options).expect("valid");
+    queue.put_many(&["bad", "good"]).await.expect("put");
+    client.nodes().create(BELOW, b"", CreateMode::Persistent).await.expect("made");
+    (client, queue)
+}
+
+const BAD: &str = "/queues/faults/qn-0000000000";
+const BELOW: &str = "/queues/faults/qn-0000000000/x";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_with_a_node_below_it_stops_no_get_and_is_taken_when_that_is_gone() {
+    let server = server();
+    let (client, queue) = with_a_node_below_the_first(&server, 0).await;
+    assert_eq!(soon("a get", queue.get()).await.expect("the next"), b"good");
+    assert_eq!(queue.try_get().await.expect("nothing else"), None);
+    client.nodes().delete(BELOW, None).await.expect("deleted");
+    let got = tokio::time::timeout(2 * SOON, queue.get()).await.expect("it looks").expect("it can be taken");
+    assert_eq!(got, b"bad");
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_with_a_node_below_it_is_not_done_and_stops_no_claim() {
+    let server = server();
+    let (client, queue) = with_a_node_below_the_first(&server, 1).await;
+    let item = soon("a claim", queue.claim()).await.expect("there is one");
+    assert_eq!(item.data(), b"bad");
+    for end in [item.ack().await, item.nack().await] {
+        let error = end.expect_err("it cannot be deleted");
+        assert_eq!((error.kind(), error.path()), (ErrorKind::NotEmpty, Some(BAD)), "{error}");
+    }
+    assert!(item.is_held());
+    drop(item);
+    let is_claimed = || nodes_under(&server, "/queues").iter().any(|node| node.contains("/claims/"));
+    eventually("it is given back", || !is_claimed()).await;
+    let good = soon("a claim", queue.claim()).await.expect("the next one");
+    assert_eq!(good.data(), b"good");
+    good.ack().await.expect("ours");
+    assert!(queue.try_claim().await.expect("nothing else").is_none());
+    assert_eq!(queue.try_get().await.expect("nothing else"), None);
+    assert_eq!(queue.dead().len().await.expect("looked"), 0);
+    drop((client, queue));
 }

@@ -30,6 +30,7 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::random;
 use crate::session::server_session::{ServerSession, Tenant};
+use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
 use crate::turn::deletable;
 use crate::turn::grant::Grant;
@@ -167,7 +168,7 @@ impl Store {
                         }
                         // We may read it, and not write it.
                         (1, WireError::NoAuth) => {
-                            out.set_aside(session);
+                            out.set_aside(session, Flaw::Denied);
                             return Ok(None);
                         }
                         // Claimed and given back since it was read.

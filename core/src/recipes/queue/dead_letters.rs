@@ -79,7 +79,11 @@ impl Store {
             Err(error)
                 if matches!(
                     error.kind(),
-                    ErrorKind::Denied | ErrorKind::TooLarge | ErrorKind::Invalid | ErrorKind::Exists
+                    ErrorKind::Denied
+                        | ErrorKind::TooLarge
+                        | ErrorKind::Invalid
+                        | ErrorKind::Exists
+                        | ErrorKind::NotEmpty
                 ) =>
             {
                 let path = &self.layout.path;

@@ -8,7 +8,7 @@
 //!    Losing makes the choice wider, winning narrows it slowly. After some that were lost the list is outdated, and a new
 //!    one costs less than to find that out name by name.
 //! 4. What is paused is not handed out before that is over, and what nobody understands is not handed out at all. What we may
-//!    not read or claim is set aside for a while, as its access list may change.
+//!    not read or cannot take is set aside for a while, as its access list may change, and what is below it may go.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -392,9 +392,9 @@ impl HandedOutItem {
         items.count_miss();
     }
 
-    /// We may not read it, or not claim it: it stands in nobody's way, and is looked at again after a while.
-    pub(super) fn set_aside(&mut self, session: &Session) {
-        session.skip(&self.path(), Flaw::Denied);
+    /// We may not read it, or cannot take it: it stands in nobody's way, and is looked at again after a while.
+    pub(super) fn set_aside(&mut self, session: &Session, flaw: Flaw) {
+        session.skip(&self.path(), flaw);
         let aside = KnownPause { until: session.now() + LOOK_AFTER, node: None };
         self.listing.items().pauses.insert(self.name.text.clone(), aside);
         self.is_set_aside = true;
@@ -421,7 +421,7 @@ impl HandedOutItem {
                 }
                 Err(WireError::NoNode) => return Ok(None),
                 Err(WireError::NoAuth) => {
-                    self.set_aside(&call.session().clone());
+                    self.set_aside(&call.session().clone(), Flaw::Denied);
                     return Ok(None);
                 }
                 Err(error) if !error.is_unanswered() => return Err(refusal(error, verb, &node)),

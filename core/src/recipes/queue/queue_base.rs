@@ -707,7 +707,11 @@ async fn anywhere<T>(
 fn is_of_one(error: &Error) -> bool {
     matches!(
         error.kind(),
-        ErrorKind::Denied | ErrorKind::TooLarge | ErrorKind::Mismatch | ErrorKind::Internal
+        ErrorKind::Denied
+            | ErrorKind::TooLarge
+            | ErrorKind::Mismatch
+            | ErrorKind::NotEmpty
+            | ErrorKind::Internal
     )
 }
 

@@ -18,6 +18,7 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::once::AppliedOnce;
 use crate::session::once::combined::CombinedOutcome;
+use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{CreateMode, WireError, Write};
 
 pub(super) const VERB: &str = "get";
@@ -117,7 +118,7 @@ impl Store {
     async fn remove(
         self: Arc<Self>,
         session: Arc<Session>,
-        out: HandedOutItem,
+        mut out: HandedOutItem,
         seen: ReadItem,
     ) -> Result<Removal> {
         let (layout, ReadItem { bytes, stat, on }) = (&*self.layout, seen);
@@ -162,6 +163,11 @@ impl Store {
                 CombinedOutcome::Refused(_, WireError::NoNode | WireError::NodeExists) => {
                     self.listing.count_race(true, session.now());
                     out.mark_gone();
+                    return Ok(Removal::Lost);
+                }
+                // Somebody has made nodes below it.
+                CombinedOutcome::Refused(_, WireError::NotEmpty) => {
+                    out.set_aside(&session, Flaw::Children);
                     return Ok(Removal::Lost);
                 }
                 CombinedOutcome::Refused(_, error) => return Err(refusal(error, VERB, &layout.path)),
