@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::support::access::{NO_WRITING, set_access};
 use super::support::{self, SOON, client, eventually, nodes_under, options, server, soon};
 use super::{PATH, TEN, assert_tidy};
 use zkrecipes::{AclChoice, Auth, Client, CreateMode, ErrorKind, Queue, QueueLayout, QueueOptions};
@@ -185,6 +186,23 @@ async fn the_node_that_is_made_anew_says_the_same_and_lets_the_same_people_in() 
     assert_eq!(owner.nodes().get(PATH).await.expect("read").0, b"ours");
     let denied = client.nodes().get(PATH).await.expect_err("not theirs");
     assert_eq!(denied.kind(), ErrorKind::Denied);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_of_several_that_may_not_be_written_stops_no_get() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = queue(&client, 0);
+    queue.put(b"z").await.expect("put");
+    queue.get().await.expect("there is one");
+    put_raw(&client, TWO).await;
+    let node = nodes_under(&server, PATH).pop().expect("it is there");
+    set_access(&server.connect_string(), &node, NO_WRITING);
+    queue.put(b"good").await.expect("put");
+    assert_eq!(soon("a get", queue.get()).await.expect("the next"), b"good");
+    assert_eq!(queue.try_get().await.expect("nothing else"), None);
+    assert!(queue.try_claim().await.expect("nothing else").is_none());
+    assert_eq!(queue.len().await.expect("looked"), 1);
 }
 
 /// Somebody makes a node below the first of two items.

@@ -170,6 +170,13 @@ impl Store {
                     out.set_aside(&session, Flaw::Children);
                     return Ok(Removal::Lost);
                 }
+                // We may read it, and not write what is left for others.
+                CombinedOutcome::Refused(part, WireError::NoAuth)
+                    if matches!(writes.get(part), Some(Write::Set { .. })) =>
+                {
+                    out.set_aside(&session, Flaw::Denied);
+                    return Ok(Removal::Lost);
+                }
                 CombinedOutcome::Refused(_, error) => return Err(refusal(error, VERB, &layout.path)),
                 CombinedOutcome::Unsure => return Ok(Removal::Unsure(out)),
             }
