@@ -237,7 +237,7 @@ pub(crate) async fn revoke(
     for node in nodes {
         // Writing the same word twice asks once.
         match call.ask(verb, |server| server.set_data(&node, REVOKE, None)).await {
-            Ok(_) => asked.push(node),
+            Ok(stat) => asked.push((node, stat.czxid)),
             Err(Failure::Refused(WireError::NoNode)) => {}
             Err(failure) => return Err(failure.about(verb, &node)),
         }
@@ -245,29 +245,70 @@ pub(crate) async fn revoke(
     let any = !asked.is_empty();
     let Some(force_after) = force_after else { return Ok(any) };
     let mut patient = call.within(force_after);
-    for node in asked {
-        if is_gone_in_time(&mut patient, &node).await? {
+    for (node, czxid) in asked {
+        if is_gone_in_time(&mut patient, &node, czxid).await? {
             continue;
         }
-        match call.ask(verb, |server| server.delete(&node, None)).await {
-            Ok(()) => {
+        match delete_asked(&mut call, verb, &node, czxid).await {
+            Ok(true) => {
                 call.session().counters.forced.one();
                 log::forced(&node, force_after);
             }
-            Err(Failure::Refused(WireError::NoNode)) => {}
+            Ok(false) => {}
             Err(failure) => return Err(failure.about(verb, &node)),
         }
     }
     Ok(any)
 }
 
+/// Deletes the node if it still is the one that was asked; answers whether it did. Some give their next node the same name, so
+/// each attempt looks first, behind a transaction: what we sent before has been decided then.
+async fn delete_asked(call: &mut Call, verb: &str, node: &str, czxid: i64) -> Result<bool, Failure> {
+    loop {
+        let (server_session, on) = call.connection(verb).await?;
+        let (settled, found) = (server_session.settle(node), server_session.exists(node));
+        let settled = match call.receive(verb, settled).await? {
+            Err(WireError::NoNode) => return Ok(false),
+            // That it may not be read does not keep it from being there.
+            Err(WireError::NoAuth) => Ok(()),
+            settled => settled,
+        };
+        let found = call.receive(verb, found).await?;
+        // The version that was seen. Where the node may not be read, its name alone tells.
+        let version = match settled.and(found) {
+            Ok(_) if server_session.connection() != Some(on) => Err(WireError::ConnectionLoss),
+            Ok(Some(stat)) if stat.czxid == czxid => Ok(Some(stat.version)),
+            Ok(_) => return Ok(false),
+            Err(WireError::NoAuth) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let is_by_name = version == Ok(None);
+        let answer = match version {
+            Ok(version) => call.receive(verb, server_session.delete(node, version)).await?,
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(()) => return Ok(true),
+            Err(WireError::NoNode) => return Ok(false),
+            // Another one, or somebody has asked or answered once more.
+            Err(WireError::BadVersion) => {}
+            // It may be gone, and nobody lets us see whether what has its name is a later one.
+            Err(error) if error.is_unanswered() && is_by_name => {
+                return Err(Error::connection_lost(verb).into());
+            }
+            Err(error) if error.is_unanswered() => call.retry_after_loss(verb).await?,
+            Err(error) => return Err(Failure::Refused(error)),
+        }
+    }
+}
+
 /// False when the time has run out; every other end of the wait is an error.
-async fn is_gone_in_time(patient: &mut Call, node: &str) -> Result<bool> {
+async fn is_gone_in_time(patient: &mut Call, node: &str, czxid: i64) -> Result<bool> {
     if patient.is_single_attempt() {
         return Ok(false);
     }
     let verb = "waiting for a node to go";
-    match until_gone(patient, verb, node, Meant::Named).await {
+    match until_gone(patient, verb, node, Meant::Asked(czxid)).await {
         Ok(()) => Ok(true),
         Err(Failure::Ended(error)) if error.kind() == ErrorKind::Timeout => Ok(false),
         Err(failure) => Err(failure.about(verb, node)),

@@ -13,8 +13,8 @@ use crate::session::wire::{Event, Watch, WireError, Write};
 pub(super) enum Meant {
     /// The one that this transaction created.
     Created(i64),
-    /// Whichever has the name.
-    Named,
+    /// The same; where it may not be read, whichever has the name.
+    Asked(i64),
 }
 
 enum Sight {
@@ -68,10 +68,12 @@ async fn look(
     }
     Ok(match (call.receive(verb, read).await?, meant) {
         // Another one of the same name.
-        (Ok((_, stat, _)), Meant::Created(czxid)) if stat.czxid != czxid => Ok(Sight::Gone),
+        (Ok((_, stat, _)), Meant::Created(czxid) | Meant::Asked(czxid)) if stat.czxid != czxid => {
+            Ok(Sight::Gone)
+        }
         (Ok((_, _, watch)), _) => Ok(Sight::Stands(watch)),
         (Err(WireError::NoNode), _) => Ok(Sight::Gone),
-        (Err(WireError::NoAuth), Meant::Named) => {
+        (Err(WireError::NoAuth), Meant::Asked(_)) => {
             let siblings = call.receive(verb, server_session.watch_children(path::parent(node))).await?;
             match siblings {
                 Ok((names, _, watch)) if names.iter().any(|name| name == path::name(node)) => {

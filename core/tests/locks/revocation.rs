@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::support::ground::grounds;
 use crate::support::{SOON, eventually, lock_of, options, soon};
-use zkrecipes::{AclChoice, AclEntry, Auth, CreateMode, ErrorKind, Held, LostReason, RetryOptions};
+use zkrecipes::{
+    AclChoice, AclEntry, Auth, Client, CreateMode, ErrorKind, Held, LostReason, Naming, RetryOptions, State,
+};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/asking";
@@ -266,6 +268,57 @@ async fn who_may_ask_and_not_read_gives_the_holder_all_the_time_that_was_said() 
             ground.assert_nothing_left(PATH).await;
             a.nodes().delete(PATH, None).await.expect("deleted");
             ground.clear_log();
+        }
+    }
+}
+
+/// A permit as kazoo makes it: each acquisition of a client has a node of the same name.
+const PERMIT: &str = "/locks/asking/0123456789abcdef0123456789abcdef";
+
+/// What an owner does that lets go, and then acquires again.
+async fn acquires_again(client: &Client, is_first: bool) -> i64 {
+    if !is_first {
+        client.nodes().delete(PERMIT, None).await.expect("its own");
+    }
+    client.nodes().create(PERMIT, b"kazoo", CreateMode::Ephemeral).await.expect("free");
+    client.nodes().exists(PERMIT).await.expect("looked").expect("it stands").czxid
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn force_deletes_no_later_node_of_the_same_name() {
+    for ground in grounds() {
+        for is_answer_lost in [false, true] {
+            let kazoo = || options(TEN).naming(Naming::Kazoo);
+            let (a, b) = (ground.client_with(kazoo()).await, ground.client_with(kazoo()).await);
+            a.nodes().ensure(PATH).await.expect("made");
+            acquires_again(&a, true).await;
+            let semaphore = b.semaphore(PATH, 1).expect("valid");
+            let given = if is_answer_lost { Duration::ZERO } else { 10 * SOON };
+            if is_answer_lost {
+                ground.inject(Fault::drop_after("delete").session(b.session_id()));
+                ground.inject(Fault::refuse_connections(1).session(b.session_id()).forever());
+            }
+            let node = PERMIT.rsplit_once('/').expect("a path").1;
+            let revoking = tokio::spawn(async move { semaphore.revoke(Some(node), Some(given)).await });
+            let stands = async || a.nodes().exists(PERMIT).await.expect("looked");
+            let again = if is_answer_lost {
+                soon("the deletion", async { while stands().await.is_some() {} }).await;
+                acquires_again(&a, true).await
+            } else {
+                eventually("the asker watches", || ground.watch_count() == 1).await;
+                // It does not hear what becomes of the node.
+                let session = b.session_id();
+                ground.inject(Fault::refuse_connections(1).session(session).forever());
+                ground.inject(Fault::drop_before("*").session(session));
+                let nodes = b.nodes();
+                tokio::spawn(async move { nodes.exists("/").await });
+                eventually("it is not connected", || b.state() != State::Connected).await;
+                acquires_again(&a, false).await
+            };
+            ground.clear_faults();
+            assert!(soon("the revocation", revoking).await.expect("joined").expect("asked"));
+            assert_eq!(stands().await.map(|stat| stat.czxid), Some(again), "{is_answer_lost}");
+            a.close(Some(TEN)).await.expect("closed");
         }
     }
 }
