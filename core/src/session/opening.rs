@@ -116,8 +116,10 @@ pub(super) async fn once(
     counters: &Arc<Counters>,
     noted: &Arc<Noted>,
 ) -> Result<Arc<ServerSession>, WireError> {
-    let asked = clock.now();
+    let began = clock.now();
     let wire = dial.dial(hosts, options, noted).await?;
+    // A server may have come up long after that.
+    let asked = wire.asked().unwrap_or(began);
     counters.sessions.one();
     let (access, terms) = (options.access(), options.terms());
     Ok(ServerSession::new(wire, clock.clone(), hosts, access, terms, asked, counters.clone()))

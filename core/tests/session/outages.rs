@@ -108,6 +108,36 @@ async fn who_gives_no_time_does_not_wait_for_a_server() {
     }
 }
 
+/// The lease of a session is counted from when that was asked for, and not from when somebody began to look for a server.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_acquire_in_a_session_does_not_wait_however_long_the_server_was_away() {
+    let timeout = Duration::from_secs(8);
+    for ground in grounds() {
+        ground.go_away();
+        let (hosts, asks) = (ground.hosts(), options(timeout).connect_timeout(TEN * 3));
+        let connecting = tokio::spawn(async move { Client::connect(&hosts, asks).await });
+        let away = timeout * 9 / 16;
+        // How long it is away is the subject.
+        tokio::time::sleep(away).await;
+        ground.come_back();
+        let client = soon("a session", connecting).await.expect("no panic").expect("a server");
+        let lock = lock_of(&client, &format!("{PATH}/lock"));
+        let acquired = async |what: &str| {
+            let began = Instant::now();
+            let held = soon("the lock", lock.acquire()).await.expect("free");
+            assert!(began.elapsed() < timeout / 8, "{what}: {:?}", began.elapsed());
+            held.release().await.expect("released");
+        };
+        acquired("the first session").await;
+        ground.go_away();
+        eventually("the session is lost", || client.state() == State::Lost).await;
+        tokio::time::sleep(away).await;
+        ground.come_back();
+        eventually("there is another one", || client.state() == State::Connected).await;
+        acquired("the next session").await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_got_lost_is_not_said_to_have_been_waited_for() {
     let ground = ground();

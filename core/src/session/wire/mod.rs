@@ -18,6 +18,7 @@ use futures_util::future::WeakShared;
 use crate::error::Error;
 use crate::options::{AclChoice, AclEntry, ClientOptions};
 use crate::runtime::Later;
+use crate::session::clock::Moment;
 
 mod asking;
 pub(crate) mod capability;
@@ -62,6 +63,10 @@ pub trait Wire: Send + Sync {
     fn session_id(&self) -> u64;
     /// As negotiated with the server.
     fn session_timeout(&self) -> Duration;
+    /// No later than when the session was asked for that the server granted, as far as that is known.
+    fn asked(&self) -> Option<Moment> {
+        None
+    }
     /// How the connection stands at this very moment.
     fn link(&self) -> Link;
     /// The server at the other end, as `host:port`, as far as that is known.

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use zkrecipes::session::clock::Later;
+use zkrecipes::session::clock::{Later, Moment};
 use zkrecipes::session::wire::{
     Applied, CreateMode, Created, Dial, Flight, Following, Link, Noted, Read, Stat, Watch, Wire, WireError,
     Write,
@@ -68,6 +68,7 @@ impl Wire for Session {
     passed_on! {
         session_id() -> u64;
         session_timeout() -> Duration;
+        asked() -> Option<Moment>;
         server() -> Option<String>;
         cause() -> Option<String>;
         link_changed(seen: Link) -> Later<()>;

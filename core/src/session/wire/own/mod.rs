@@ -297,7 +297,7 @@ impl<C: Channel> Connection<C> {
     fn tell(&self, mut state: MutexGuard<'_, ConnectionState<C>>, before: Link) -> bool {
         let outputs = state.machine.outputs();
         let has_changed = state.machine.link() != before;
-        self.seen.update(&state.machine);
+        self.seen.update(&state.machine, state.asked);
         drop(state);
         if self.mail.calls() {
             self.io.notify_one();
@@ -333,10 +333,13 @@ impl<C: Channel> Connection<C> {
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::task::{Context, Wake};
+    use std::time::Duration;
 
     use futures_util::FutureExt;
+    use zkrecipes_protocol::Welcome;
 
     use super::*;
+    use crate::options::{RetryOptions, SaslOptions};
     use crate::session::system_clock::SystemClock;
 
     /// A socket whose other end is gone, or whose buffer is full.
@@ -376,6 +379,30 @@ mod tests {
         connection.give_up();
         assert!(looks.1.load(Ordering::SeqCst), "woken while the lock was taken, or not at all");
         assert_eq!(flight.now_or_never(), Some(Err(WireError::SessionEnded)));
+    }
+
+    /// A lease that was counted from a later one would outlast the session.
+    #[test]
+    fn a_session_was_asked_for_by_the_hello_that_was_answered() {
+        let retry = RetryOptions::default().base(Duration::ZERO).max(Duration::ZERO);
+        // It has a session before it is up: first it proves who it is.
+        let options = ClientOptions::default().retry(retry).sasl(SaslOptions::new("user", "hunter2"));
+        let clock = Arc::new(SystemClock);
+        let connection = Connection::new("zk.example.org", &options, clock, Arc::default());
+        let mut asked = Vec::new();
+        for is_answered in [false, true, false] {
+            let mut looks = std::iter::repeat_with(|| connection.look());
+            let (attempt, _) = looks.find_map(|due| due.dial).expect("it wants to connect");
+            connection.connected(attempt, Ok(Stuck { attempt, is_broken: false }));
+            asked.push(connection.lock().asked);
+            if is_answered {
+                let granted = Welcome { timeout: 10_000, session: 7, password: &[3; 16], read_only: None };
+                connection.received(attempt, &granted.frame());
+            }
+            connection.hung_up(attempt, "it breaks");
+        }
+        assert!(asked[0] < asked[1], "the first hello was not answered");
+        assert_eq!(asked[1], asked[2], "the last one was for the same session");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::Channel;
 use super::session::OwnSession;
 use crate::hosts;
 use crate::options::AclChoice;
+use crate::session::clock::Moment;
 use crate::session::wire::machine::{WatchSubject, refusal};
 use crate::session::wire::*;
 
@@ -194,6 +195,10 @@ impl<C: Channel> Wire for OwnSession<C> {
 
     fn session_timeout(&self) -> Duration {
         self.connection.seen.session_timeout()
+    }
+
+    fn asked(&self) -> Option<Moment> {
+        Some(self.connection.seen.asked())
     }
 
     fn link(&self) -> Link {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::session::clock::Moment;
 use crate::session::wire::machine::{Answering, Machine};
 use crate::session::wire::{Link, LinkState};
 
@@ -15,6 +16,8 @@ pub(super) struct Seen {
     session: AtomicU64,
     /// In nanoseconds.
     timeout: AtomicU64,
+    /// When the session was asked for.
+    asked: AtomicU64,
     words: Mutex<Words>,
 }
 
@@ -33,14 +36,15 @@ impl Seen {
             link: AtomicU64::new(0),
             session: AtomicU64::new(0),
             timeout: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
             words: Mutex::default(),
         };
-        seen.update(machine);
+        seen.update(machine, None);
         seen
     }
 
     /// To be called under the lock of the machine.
-    pub(super) fn update<A: Answering, W>(&self, machine: &Machine<A, W>) {
+    pub(super) fn update<A: Answering, W>(&self, machine: &Machine<A, W>, asked: Option<Moment>) {
         let link = machine.link();
         let state = STATES.iter().position(|known| *known == link.state).unwrap_or_default() as u64;
         let packed = link.generation << 2 | state;
@@ -55,6 +59,7 @@ impl Seen {
         drop(words);
         self.session.store(machine.session_id(), Ordering::Release);
         self.timeout.store(machine.session_timeout().as_nanos() as u64, Ordering::Release);
+        self.asked.store(asked.unwrap_or(Moment::START).0, Ordering::Release);
         // Last: who sees the connection sees whose it is.
         self.link.store(packed, Ordering::SeqCst);
     }
@@ -70,6 +75,10 @@ impl Seen {
 
     pub(super) fn session_timeout(&self) -> Duration {
         Duration::from_nanos(self.timeout.load(Ordering::Acquire))
+    }
+
+    pub(super) fn asked(&self) -> Moment {
+        Moment(self.asked.load(Ordering::Acquire))
     }
 
     pub(super) fn words(&self) -> Words {

@@ -8,6 +8,8 @@ use crate::session::wire::machine::Machine;
 pub(super) struct ConnectionState<C> {
     pub(super) machine: Machine<Answer, Watcher>,
     pub(super) channel: Option<C>,
+    /// When the session was asked for that was granted, or is to be.
+    pub(super) asked: Option<Moment>,
     /// The channel has not taken everything.
     pub(super) is_blocked: bool,
     /// The ticket of the thread that drives; none if the I/O thread does.
@@ -28,6 +30,7 @@ impl<C: Channel> ConnectionState<C> {
         ConnectionState {
             machine,
             channel: None,
+            asked: None,
             is_blocked: false,
             driver: None,
             tickets: 0,
@@ -80,6 +83,10 @@ impl<C: Channel> ConnectionState<C> {
             Ok(channel) => {
                 self.replace(Some(channel));
                 self.machine.connected(now);
+                if self.machine.session_id() == 0 {
+                    // With the hello, which leaves as soon as it can: no server has granted a session before.
+                    self.asked = Some(now);
+                }
             }
             Err(trouble) => self.machine.hung_up(trouble, now),
         }
