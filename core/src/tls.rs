@@ -1,5 +1,7 @@
 //! TLS as the options ask for it: reads and checks what they name, and says what is wrong with a server's certificate.
 
+mod pem;
+
 use std::fmt;
 use std::fs;
 use std::io;
@@ -8,7 +10,6 @@ use std::sync::Arc;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{
@@ -20,6 +21,10 @@ use zeroize::Zeroizing;
 use crate::error::{Error, Result};
 use crate::hosts::{self, Server};
 use crate::options::{TlsOptions, is_pem, path_of};
+
+const PKCS8: &str = "PRIVATE KEY";
+const PKCS1: &str = "RSA PRIVATE KEY";
+const SEC1: &str = "EC PRIVATE KEY";
 
 /// What the options name, read and checked.
 pub(crate) struct Tls {
@@ -161,43 +166,45 @@ fn unreadable(given: &str, error: &io::Error) -> String {
 }
 
 fn certificates(option: &str, text: &str) -> Result<Vec<CertificateDer<'static>>> {
-    let found = CertificateDer::pem_slice_iter(text.as_bytes()).collect::<Result<Vec<_>, pem::Error>>();
-    match found {
-        Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) => {
+    let found = decoded(option, text, "CERTIFICATE")?;
+    match found.is_empty() {
+        false => Ok(found),
+        true => {
             Err(Error::invalid(option, "holds no certificate; it must be PEM (-----BEGIN CERTIFICATE-----)"))
         }
-        Err(error) => Err(unusable(option, &error)),
     }
 }
 
-/// The crate's own words repeat lines of what was given.
-fn unusable(option: &str, error: &pem::Error) -> Error {
-    let problem = match error {
-        pem::Error::MissingSectionEnd { .. } => "a section has no end (-----END CERTIFICATE-----)",
-        pem::Error::IllegalSectionStart { .. } => {
-            "a section does not begin as it should (-----BEGIN CERTIFICATE-----)"
-        }
-        pem::Error::Base64Decode(_) => "a section is not Base64",
-        _ => "it cannot be read",
+/// What of one kind there is. The text of an error does not repeat what was given.
+fn decoded<T: From<Vec<u8>>>(option: &str, text: &str, kind: &str) -> Result<Vec<T>> {
+    let of = |section: Result<pem::Section<'_>, &str>| match section {
+        Ok(mut section) => Ok(T::from(std::mem::take(&mut *section.der))),
+        Err(problem) => Err(Error::invalid(option, format!("is not usable PEM: {problem}"))),
     };
-    Error::invalid(option, format!("is not usable PEM: {problem}"))
+    pem::sections(text, &[kind]).map(of).collect()
 }
 
-/// The text of an error does not repeat what was given.
+/// The same of the first key.
 fn private_key(text: &str) -> Result<Zeroizing<PrivateKeyDer<'static>>> {
-    PrivateKeyDer::from_pem_slice(text.as_bytes()).map(Zeroizing::new).map_err(|_| {
-        let problem = match () {
-            () if text.contains("ENCRYPTED") => {
-                "is encrypted; give it without a passphrase (openssl pkey -in KEY -out PLAIN)"
-            }
-            () if text.contains("-----BEGIN OPENSSH PRIVATE KEY-----") => {
-                "is in the format of OpenSSH; make PEM of a copy (ssh-keygen -p -N '' -m PKCS8 -f COPY)"
-            }
-            () => "holds no private key; it must be PEM (-----BEGIN PRIVATE KEY-----)",
-        };
-        Error::invalid("tls.key", problem)
-    })
+    if let Some(Ok(mut section)) = pem::sections(text, &[PKCS8, PKCS1, SEC1]).next() {
+        // Moved, and not copied: whoever has it now overwrites it.
+        let der = std::mem::take(&mut *section.der);
+        return Ok(Zeroizing::new(match section.kind {
+            PKCS1 => PrivateKeyDer::Pkcs1(der.into()),
+            SEC1 => PrivateKeyDer::Sec1(der.into()),
+            _ => PrivateKeyDer::Pkcs8(der.into()),
+        }));
+    }
+    let problem = match () {
+        () if text.contains("ENCRYPTED") => {
+            "is encrypted; give it without a passphrase (openssl pkey -in KEY -out PLAIN)"
+        }
+        () if text.contains("-----BEGIN OPENSSH PRIVATE KEY-----") => {
+            "is in the format of OpenSSH; make PEM of a copy (ssh-keygen -p -N '' -m PKCS8 -f COPY)"
+        }
+        () => "holds no private key; it must be PEM (-----BEGIN PRIVATE KEY-----)",
+    };
+    Err(Error::invalid("tls.key", problem))
 }
 
 /// The certificates with the key that signs for them. What the key was read from is overwritten.
@@ -225,8 +232,7 @@ fn is_usual(provider: &CryptoProvider) -> bool {
 }
 
 fn revocation_lists(ca: &str) -> Result<Vec<CertificateRevocationListDer<'static>>> {
-    let found = CertificateRevocationListDer::pem_slice_iter(ca.as_bytes()).collect::<Result<Vec<_>, _>>();
-    found.map_err(|error| unusable("tls.ca", &error))
+    decoded("tls.ca", ca, "X509 CRL")
 }
 
 fn strict(
@@ -464,6 +470,9 @@ MC4CAQAwBQYDK2VwBCIEICD36meTl2F8HyVAJPTnQihSLRCWx5F8AzTuWfoVvZ/Z\n\
     const SECRET: &[u8] =
         &[0x52, 0x2d, 0x10, 0x96, 0xc7, 0x91, 0x7c, 0x03, 0x34, 0xee, 0x59, 0xfa, 0x15, 0xbd, 0x9f, 0xd9];
 
+    /// The same, as it stands in PEM.
+    const BASE64: &[u8] = b"nQihSLRCWx5F8AzTuWfoVv";
+
     fn problem(options: TlsOptions) -> String {
         match Tls::read(&options) {
             Ok(_) => panic!("{options:?} is refused"),
@@ -507,11 +516,32 @@ MC4CAQAwBQYDK2VwBCIEICD36meTl2F8HyVAJPTnQihSLRCWx5F8AzTuWfoVvZ/Z\n\
 
     #[test]
     fn what_a_key_was_read_from_is_overwritten() {
-        let options = TlsOptions::default().ca(CERTIFICATE).cert(CERTIFICATE).key(KEY);
+        let both: &str = &format!("{CERTIFICATE}{KEY}");
+        let options = TlsOptions::default;
         assert!(is_usual(&provider()));
-        let freed = freed::holding(SECRET, || _ = Tls::read(&options).expect("it is of use").config);
-        assert_eq!(freed, 0);
+        for (options, what) in [
+            (options().ca(CERTIFICATE).cert(CERTIFICATE).key(KEY), "by itself"),
+            (options().ca(both).cert(both).key(both), "beside its certificate"),
+        ] {
+            for (secret, form) in [(SECRET, "DER"), (BASE64, "Base64")] {
+                let freed = freed::holding(secret, || _ = Tls::read(&options).expect("it is of use").config);
+                assert_eq!(freed, 0, "{what}, in {form}");
+            }
+        }
+        // What is wrong is at its end, behind most of it.
+        let garbled: &str = &KEY.replace("Z/Z", "Z/!");
+        for (options, what) in [
+            (options().ca(CERTIFICATE).cert(CERTIFICATE).key(garbled), "a key"),
+            (options().ca(CERTIFICATE).cert(garbled).key(KEY), "a key as a certificate"),
+        ] {
+            for secret in [&SECRET[..12], BASE64] {
+                let freed = freed::holding(secret, || _ = Tls::read(&options).err().expect(what));
+                assert_eq!(freed, 0, "{what}");
+            }
+        }
         let copied = freed::holding(SECRET, || drop(private_key(KEY).expect("a key").clone_key()));
+        assert_eq!(copied, 1, "a copy is seen");
+        let copied = freed::holding(BASE64, || drop(KEY.to_owned()));
         assert_eq!(copied, 1, "a copy is seen");
     }
 }
