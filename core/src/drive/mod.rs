@@ -317,7 +317,7 @@ pub async fn watch_sequencer(client: &Client, sequencer: &str, limit: Option<Dur
     };
     match limit {
         None => client.watch_sequencer(sequencer).await,
-        Some(Duration::ZERO) => match client.check_sequencer(sequencer).await? {
+        Some(Duration::ZERO) => match client.check_sequencer_now(sequencer).await? {
             true => still_stands(),
             false => Ok(()),
         },

@@ -3,6 +3,8 @@
 //! `1:<czxid>:<path of the node>`. It is valid as long as that node, created by that transaction, stands; what happens to
 //! the node's data does not matter.
 
+use std::time::Duration;
+
 use super::gone::{Meant, until_gone};
 use crate::client::Client;
 use crate::error::{Error, Result};
@@ -10,6 +12,9 @@ use crate::path;
 use crate::session::call::{Call, Failure};
 use crate::session::wire::{WireError, Write};
 use crate::turn::place::Node;
+
+const CHECK: &str = "check_sequencer";
+const WATCH: &str = "watch_sequencer";
 
 /// The sequencer of the acquisition that `node` stands for.
 pub(crate) fn of(node: &Node) -> String {
@@ -36,9 +41,22 @@ fn parse(sequencer: &str) -> Result<(i64, &str)> {
 impl Client {
     /// Whether the acquisition that a sequencer stands for still stands, as the quorum sees it now.
     pub async fn check_sequencer(&self, sequencer: &str) -> Result<bool> {
+        self.look_at_sequencer(CHECK, sequencer, None).await
+    }
+
+    /// The same for `watch_sequencer` without any time, which waits for no server.
+    pub(crate) async fn check_sequencer_now(&self, sequencer: &str) -> Result<bool> {
+        self.look_at_sequencer(WATCH, sequencer, Some(Duration::ZERO)).await
+    }
+
+    async fn look_at_sequencer(
+        &self,
+        verb: &'static str,
+        sequencer: &str,
+        limit: Option<Duration>,
+    ) -> Result<bool> {
         let (czxid, node) = parse(sequencer)?;
-        let mut call = self.session()?.call(None);
-        let verb = "check_sequencer";
+        let mut call = self.session()?.call(limit);
         stands(&mut call, verb, czxid, node).await.map_err(|failure| failure.about(verb, node))
     }
 
@@ -46,9 +64,8 @@ impl Client {
     pub async fn watch_sequencer(&self, sequencer: &str) -> Result<()> {
         let (czxid, node) = parse(sequencer)?;
         let mut call = self.session()?.call(None);
-        let verb = "watch_sequencer";
-        let gone = until_gone(&mut call, verb, node, Meant::Created(czxid)).await;
-        gone.map_err(|failure| failure.about(verb, node))
+        let gone = until_gone(&mut call, WATCH, node, Meant::Created(czxid)).await;
+        gone.map_err(|failure| failure.about(WATCH, node))
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::support::ground::{Ground, ground, grounds};
 use crate::support::{eventually, lock_of, options, soon};
 use tokio::task::JoinSet;
-use zkrecipes::{Client, CreateMode, ErrorKind, QueueOptions, RetryOptions, State};
+use zkrecipes::{Client, CreateMode, ErrorKind, QueueOptions, RetryOptions, State, drive};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/outages";
@@ -79,6 +79,12 @@ async fn who_gives_no_time_does_not_wait_for_a_server() {
         let lock = lock_of(&client, &format!("{PATH}/lock"));
         let queue = client.queue(&format!("{PATH}/queue"), Default::default()).expect("valid");
         let barrier = client.barrier(&format!("{PATH}/barrier")).expect("valid");
+        let partitions = client.partitioner(&format!("{PATH}/partitions"), 1, Default::default());
+        let partitions = partitions.expect("valid");
+        let other = ground.client(TEN * 6).await;
+        let others =
+            soon("a lock", lock_of(&other, &format!("{PATH}/others")).acquire()).await.expect("free");
+        let sequencer = others.sequencer();
         for state in [State::Suspended, State::Lost] {
             ground.go_away();
             eventually("there is no connection", || client.state() == state).await;
@@ -88,6 +94,10 @@ async fn who_gives_no_time_does_not_wait_for_a_server() {
                 soon("the end", queue.try_get()).await.expect_err("no server"),
                 soon("the end", barrier.wait(Some(Duration::ZERO))).await.expect_err("no server"),
                 soon("the end", queue.put_timeout(b"item", Duration::ZERO)).await.expect_err("no server"),
+                soon("the end", partitions.next(Some(Duration::ZERO))).await.expect_err("no server"),
+                soon("the end", drive::watch_sequencer(&client, &sequencer, Some(Duration::ZERO)))
+                    .await
+                    .expect_err("no server"),
             ];
             let after = began.elapsed();
             for error in errors {
@@ -104,6 +114,11 @@ async fn who_gives_no_time_does_not_wait_for_a_server() {
         ground.break_connections();
         let held = soon("an answer", lock.try_acquire()).await.expect("a server").expect("it is free");
         held.release().await.expect("released");
+        // It has joined in the background, or does now.
+        let won = soon("a partition", partitions.next(Some(TEN))).await.expect("the only member");
+        won.release().await.expect("released");
+        soon("the end", partitions.leave()).await.expect("it was a member");
+        others.release().await.expect("released");
         ground.assert_nothing_left(&format!("{PATH}/lock")).await;
     }
 }

@@ -34,7 +34,7 @@ use tokio::sync::Notify;
 
 use self::assignment::hash;
 use self::membership::Participation;
-use self::sharing::{Ended, LISTING, MEMBERS, PartitionMember, Sharing, has_left};
+use self::sharing::{Ended, LISTING, MEMBERS, NEXT, PartitionMember, Sharing, has_left};
 use super::contenders;
 use super::held::Held;
 use crate::client::Client;
@@ -205,7 +205,7 @@ impl Partitioner {
     async fn joined(&self, session: &Arc<Session>, call: &mut Call) -> Result<Ended> {
         let mut pause = self.sharing.pause();
         loop {
-            match &*call.wait_for(self.membership.lock()).await? {
+            match &*call.within_reach(NEXT, self.membership.lock()).await? {
                 Attendance::Member(membership) if !membership.has_ended() => return Ok(membership.ended()),
                 Attendance::Left => return Err(has_left()),
                 Attendance::Apart | Attendance::Member(_) => {}
@@ -225,7 +225,8 @@ impl Partitioner {
                 }
                 Ok(())
             });
-            let joined = call.wait_for(joining).await?.unwrap_or_else(|_| Err(Error::closed("client")));
+            let joined = call.within_reach(NEXT, joining).await?;
+            let joined = joined.unwrap_or_else(|_| Err(Error::closed("client")));
             match joined {
                 // A wait without a limit outlasts outages.
                 Err(error)
