@@ -81,6 +81,7 @@ impl Barrier {
         let session = self.client.session()?;
         let (path, identity) = (&*self.path, session.identity().as_bytes());
         let mut call = session.call(None);
+        self.comes_behind(&mut call, Barrier::CREATE).await?;
         let server_session = call.server_session(Barrier::CREATE).await?;
         open_parents::look(&session, &server_session, &mut call, Barrier::CREATE, path::parent(path)).await?;
         loop {
@@ -108,10 +109,17 @@ impl Barrier {
     pub async fn remove(&self) -> Result<()> {
         let session = self.client.session()?;
         let mut call = session.call(None);
+        self.comes_behind(&mut call, Barrier::REMOVE).await?;
         call.delete_this(Barrier::REMOVE, &self.path)
             .await
             .map(drop)
             .map_err(|error| error.with_path(&*self.path))
+    }
+
+    /// What this client was asked for first is done first.
+    async fn comes_behind(&self, call: &mut Call, verb: &'static str) -> Result<()> {
+        let turn = call.session().take_queueing_turn(&self.path);
+        call.comes_behind(verb, turn).await.map_err(|error| error.with_path(&*self.path))
     }
 
     /// Whether the barrier is up.

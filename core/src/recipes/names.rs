@@ -141,6 +141,10 @@ impl Names {
     pub async fn unbind(&self, name: &str) -> Result<()> {
         let node = child(&self.path, name)?;
         let session = self.client.session()?;
+        // Behind a binding that is on its way: it is this name's that is there then.
+        let mut call = session.call(None);
+        let turn = call.comes_behind(Names::UNBIND, session.take_queueing_turn(&node)).await;
+        turn.map_err(|error| error.with_path(&node))?;
         let mut was_bound = false;
         if let Some(registration) = KeptNode::find(&session, &node) {
             if registration.undo(Names::UNBIND).await? {

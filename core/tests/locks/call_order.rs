@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 
 use crate::support::ground::grounds;
 use crate::support::{eventually, lock_of, soon};
@@ -60,6 +60,50 @@ async fn of_a_value_the_last_change_stays_and_a_name_has_who_came_first() {
             }
         }
         client.nodes().delete_all("/order").await.expect("deleted");
+    }
+}
+
+/// One looks before it deletes, or makes what is missing above it first.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_calls_that_undo_each_other_the_last_one_counts() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        for round in 0..20 {
+            let barrier = client.barrier(&format!("/undone/{round}/barrier")).expect("valid");
+            let (up, down) = join(barrier.create(), barrier.remove()).await;
+            up.and(down).expect("up and down");
+            assert!(!barrier.is_up().await.expect("read"), "round {round}");
+            let (down, up) = join(barrier.remove(), barrier.create()).await;
+            down.and(up).expect("down and up");
+            assert!(barrier.is_up().await.expect("read"), "round {round}");
+            let names = client.names(&format!("/undone/{round}/names")).expect("valid");
+            for (name, ephemeral) in [("for-good", false), ("for-now", true)] {
+                let (first, gone) = (names.bind(name, b"1", ephemeral), names.unbind(name));
+                let ((first, gone), last) = join(join(first, gone), names.bind(name, b"2", ephemeral)).await;
+                first.and(gone).and(last).expect("one after the other");
+                assert_eq!(names.lookup(name).await.expect("read"), Some(b"2".to_vec()), "{name}, {round}");
+                names.unbind(name).await.expect("ours");
+            }
+        }
+        client.nodes().delete_all("/undone").await.expect("deleted");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_leader_says_last_is_what_others_are_told() {
+    const WORDS: [&[u8]; 6] = [b"0", b"1", b"2", b"3", b"4", b"5"];
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let election = client.election("/order/leader", b"", Default::default()).expect("valid");
+        let leads = soon("leading", election.campaign()).await.expect("free");
+        for round in 0..20 {
+            for said in join_all(WORDS.map(|word| leads.acknowledge(word))).await {
+                said.expect("it leads");
+            }
+            let told = election.leader().await.expect("read").expect("one leads");
+            assert_eq!(told.data, b"5", "round {round}");
+        }
+        leads.release().await.expect("resigned");
     }
 }
 

@@ -73,6 +73,9 @@ impl Leadership {
         let said = Acknowledgement { epoch: self.epoch(), identity, data: data.to_vec() };
         let bytes = said.to_bytes();
         let mut call = session.call(None);
+        // Each reads before it writes: what was said last has to be written last.
+        let turn = call.comes_behind(VERB, session.take_queueing_turn(path)).await;
+        turn.map_err(|error| error.with_path(path))?;
         loop {
             if !self.held.is_certain() {
                 return Err(if self.held.is_released() {
