@@ -19,6 +19,7 @@ use std::borrow::Cow;
 use std::future::{Future, pending};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -40,10 +41,15 @@ use crate::path::{self, PACKET_LIMIT};
 /// was changed meanwhile so that the waiter may not read it. For five thousand waiters that is 170 reads a second.
 pub(crate) const LOOK_AFTER: Duration = Duration::from_secs(30);
 
+/// So many calls were ever made.
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
 /// One deadline for the whole call, however many requests and wake-ups it takes. Requests are also limited by the
 /// retry budget; waiting for others is not.
 pub(crate) struct Call {
     session: Arc<Session>,
+    /// Rises from call to call; parts of one have that of the call.
+    number: u64,
     deadline: Deadline,
     /// When a server last answered this call, or when there last was nothing to be heard.
     heard: Moment,
@@ -94,6 +100,7 @@ impl Call {
         let single_attempt = is_instant;
         let limit = limit.filter(|_| !single_attempt);
         Call {
+            number: CALLS.fetch_add(1, Ordering::Relaxed),
             deadline: Deadline::after(now, limit),
             heard: now,
             outlasts_outages: false,
@@ -193,7 +200,7 @@ impl Call {
     /// The same call, for a part of it that has a limit of its own.
     pub(crate) fn within(&self, limit: Duration) -> Call {
         let part = Call::new(self.session.clone(), Some(limit));
-        Call { withdrawn: self.withdrawn.clone(), subject: self.subject, ..part }
+        Call { number: self.number, withdrawn: self.withdrawn.clone(), subject: self.subject, ..part }
     }
 
     /// The same call, for a part of it that does not wait for others.
@@ -206,6 +213,7 @@ impl Call {
         let part = Call::new(self.session.clone(), None);
         let (deadline, limit, withdrawn) = (self.deadline, self.limit, self.withdrawn.clone());
         Call {
+            number: self.number,
             deadline,
             limit,
             withdrawn,
@@ -214,6 +222,11 @@ impl Call {
             is_instant: self.is_instant,
             ..part
         }
+    }
+
+    /// The call that was made later has the greater one.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     pub(crate) fn session(&self) -> &Arc<Session> {

@@ -4,6 +4,7 @@
 mod support;
 
 mod access;
+mod call_order;
 mod claims_taken_away;
 mod failing;
 mod foreign_items;

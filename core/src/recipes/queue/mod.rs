@@ -64,6 +64,7 @@ mod next_item;
 mod put;
 mod queue_base;
 mod room;
+mod search_order;
 mod take;
 
 use std::ops::Deref;

@@ -3,13 +3,15 @@
 //! One call of a client waits for all of its calls on the path: it has the watch of the items. It stands in a line with those of
 //! other clients, and only the first few of that line watch the items and the claims (see `waiting_line`).
 //!
+//! Whichever call sees free items hands one to each call that looks for one, in the order of the calls (`search_order`).
+//!
 //! A call that has waited and got an item leaves the watch and its place in the line for the next one: so a consumer that
 //! works for a while on each item need not queue again for every one. They are kept for a while, and the place only as long
 //! as all who stand in the line are in its front: else those behind would wait for one who is busy.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -19,6 +21,7 @@ use tokio::sync::{MutexGuard, OwnedMutexGuard, watch};
 use super::layout::{self, FreeItem, NodeLayout, Order};
 use super::listing::{HandedOutItem, ItemListing};
 use super::put::{PutAnswer, Puts};
+use super::search_order::{SearchOrder, SearchPlace};
 use crate::error::{Error, Result};
 use crate::mutex::lock;
 use crate::options::QueueOptions;
@@ -50,6 +53,9 @@ pub(super) struct SharedQueue {
     wanted: watch::Sender<()>,
     /// How many calls look for items.
     searches: AtomicUsize,
+    /// How many ever did.
+    begun: AtomicU64,
+    search_order: SearchOrder,
 }
 
 /// The same for one handle, with its options.
@@ -128,6 +134,8 @@ impl SharedQueue {
             watch: Arc::default(),
             wanted: watch::Sender::default(),
             searches: AtomicUsize::new(0),
+            begun: AtomicU64::new(0),
+            search_order: SearchOrder::default(),
         }
     }
 
@@ -138,9 +146,10 @@ impl SharedQueue {
     }
 
     /// One call more looks for items, until the answer is dropped.
-    pub(super) fn begin_search(self: &Arc<Self>, session: &Arc<Session>) -> Search {
+    pub(super) fn begin_search(self: &Arc<Self>, call: &Call) -> Search {
         self.searches.fetch_add(1, Ordering::Relaxed);
-        Search { queue: self.clone(), session: session.clone(), has_found: false }
+        let place = (call.number(), self.begun.fetch_add(1, Ordering::Relaxed));
+        Search { queue: self.clone(), session: call.session().clone(), place, has_found: false }
     }
 
     /// The watch, as soon as no other call of this client has it.
@@ -181,25 +190,48 @@ impl SharedQueue {
         call: &mut Call,
         verb: &'static str,
     ) -> Result<HandedOutItem> {
-        let mut search = self.begin_search(session);
+        let mut search = self.begin_search(call);
         if self.layout.order != Order::Arrival {
             // Whatever came since the last look may come before what is left of it.
             self.catch_up(session, call, verb).await?;
         }
+        let mut handed = self.search_order.stand(search.place);
         loop {
             if self.listing.is_outdated() {
                 self.list_anew(call, verb, false).await?;
             }
-            if let Some(out) = self.hand_out(session) {
+            self.serve(session);
+            let handed_out = match handed.try_recv() {
+                Ok(out) => Some(out),
+                Err(_) if call.is_single_attempt() => {
+                    // The call that has the watch may keep it for long, so this one lists by itself.
+                    self.list_anew(call, verb, true).await?;
+                    self.serve(session);
+                    let nothing = || Error::timeout("no item to take came").with_path(&self.layout.path);
+                    Some(handed.try_recv().map_err(|_| nothing())?)
+                }
+                // Whoever sees an item first hands it to this one, if it is its.
+                Err(_) => tokio::select! {
+                    biased;
+                    out = &mut handed => out.ok(),
+                    replenished = self.replenish(session, call, verb) => replenished.map(|()| None)?,
+                },
+            };
+            if let Some(out) = handed_out {
                 search.found();
                 return Ok(out);
             }
-            self.replenish(session, call, verb).await?;
         }
     }
 
-    /// The next item of those that are known.
+    /// Hands to those who look for items what is known, in the order of their calls.
+    fn serve(&self, session: &Session) {
+        self.search_order.serve(|| self.listing.hand_out(session, session.clock().wall()));
+    }
+
+    /// The next item of those that are known and nobody has come for before.
     pub(super) fn hand_out(&self, session: &Session) -> Option<HandedOutItem> {
+        self.serve(session);
         self.listing.hand_out(session, session.clock().wall())
     }
 
@@ -254,12 +286,6 @@ impl SharedQueue {
         call: &mut Call,
         verb: &'static str,
     ) -> Result<()> {
-        if call.is_single_attempt() {
-            // The call that has the watch may keep it for long, so this one lists by itself.
-            self.list_anew(call, verb, true).await?;
-            let nothing = || Error::timeout("no item to take came").with_path(&self.layout.path);
-            return if self.has_nothing_ready(session) { Err(nothing()) } else { Ok(()) };
-        }
         let mut watch = call.wait_for(self.item_watch()).await?;
         if !self.has_nothing_ready(session) {
             return Ok(());
@@ -402,6 +428,7 @@ impl SharedQueue {
 pub(super) struct Search {
     queue: Arc<SharedQueue>,
     session: Arc<Session>,
+    place: SearchPlace,
     has_found: bool,
 }
 
@@ -417,6 +444,7 @@ impl Drop for Search {
         if !self.session.process().is_present() {
             return;
         }
+        self.queue.search_order.leave(self.place);
         if self.queue.searches.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.queue.keep_or_end_watch(&self.session, self.has_found);
         }

@@ -643,7 +643,7 @@ async fn anywhere<T>(
         return take(store.clone(), call).await;
     }
     // Whoever finds something at one of them comes again to all of them.
-    let mut search: Vec<_> = stores.iter().map(|store| store.begin_search(session)).collect();
+    let mut search: Vec<_> = stores.iter().map(|store| store.begin_search(&call)).collect();
     let first = random::below(stores.len());
     let mut stores: Vec<_> = (0..stores.len()).map(|at| &stores[(first + at) % stores.len()]).collect();
     let mut refused = None;

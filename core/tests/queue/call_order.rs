@@ -1,0 +1,109 @@
+//! The calls of one client that take items: who came first gets the first.
+
+use std::future::Future;
+
+use futures_util::FutureExt;
+use tokio::task::JoinHandle;
+
+use super::support::{client, eventually, server, soon};
+use super::{asked_by, assert_tidy};
+use zkrecipes::{Client, Error, Queue};
+
+const ITEMS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+const ROUNDS: usize = 20;
+
+/// Begins them one after the other: each is polled once before the next one is. Then each goes on by itself.
+fn begun<T: Send + 'static>(
+    calls: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
+) -> Vec<JoinHandle<T>> {
+    calls.into_iter().map(begin).collect()
+}
+
+fn begin<T: Send + 'static>(call: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+    let mut call = Box::pin(call);
+    let done = call.as_mut().now_or_never();
+    tokio::spawn(async move {
+        match done {
+            Some(done) => done,
+            None => call.await,
+        }
+    })
+}
+
+async fn all<T>(calls: Vec<JoinHandle<Result<T, Error>>>) -> Vec<T> {
+    let mut came = Vec::new();
+    for call in calls {
+        came.push(soon("an item", call).await.expect("no panic").expect("an item"));
+    }
+    came
+}
+
+async fn got(queue: Queue) -> Result<Vec<u8>, Error> {
+    queue.get().await
+}
+
+async fn claimed(queue: Queue) -> Result<Vec<u8>, Error> {
+    let item = queue.claim().await?;
+    item.ack().await?;
+    Ok(item.data().to_vec())
+}
+
+/// A queue for each round, and a handle of it for each call.
+fn queue_of_round(client: &Client, what: &str, round: usize) -> Queue {
+    client.queue(&format!("/queues/{what}-{round}"), Default::default()).expect("valid")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_comes_first_gets_the_first_of_those_that_are_there() {
+    let server = server();
+    let (producer, consumer) = (client(&server).await, client(&server).await);
+    for round in 0..ROUNDS {
+        let [gets, claims] = ["gets", "claims"].map(|what| queue_of_round(&producer, what, round));
+        gets.put_many(&ITEMS).await.expect("put");
+        let got = all(begun(ITEMS.map(|_| got(queue_of_round(&consumer, "gets", round))))).await;
+        assert_eq!(got, ITEMS.map(str::as_bytes), "round {round}");
+        claims.put_many(&ITEMS).await.expect("put");
+        let got = all(begun(ITEMS.map(|_| claimed(queue_of_round(&consumer, "claims", round))))).await;
+        assert_eq!(got, ITEMS.map(str::as_bytes), "round {round}");
+    }
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_first_gets_the_first_that_comes() {
+    let server = server();
+    let (producer, consumer) = (client(&server).await, client(&server).await);
+    for round in 0..ROUNDS {
+        let queue = queue_of_round(&producer, "waits", round);
+        let mut calls = begun(ITEMS.map(|_| got(queue_of_round(&consumer, "waits", round))));
+        // Those that are dropped are in nobody's way.
+        calls.extend(begun(ITEMS.map(|_| got(queue_of_round(&consumer, "waits", round)))));
+        eventually("one watches for all", || server.watch_count() >= 2).await;
+        for gone in calls.drain(..ITEMS.len()) {
+            gone.abort();
+            assert!(gone.await.is_err_and(|error| error.is_cancelled()));
+        }
+        queue.put_many(&ITEMS).await.expect("put");
+        assert_eq!(all(calls).await, ITEMS.map(str::as_bytes), "round {round}");
+    }
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_tries_gets_what_those_before_leave() {
+    let server = server();
+    let (producer, consumer) = (client(&server).await, client(&server).await);
+    for (round, left) in [(0, true), (1, false)] {
+        let queue = queue_of_round(&producer, "tries", round);
+        queue.put_many(&ITEMS[..1 + usize::from(left)]).await.expect("put");
+        let queue = queue_of_round(&consumer, "tries", round);
+        server.clear_log();
+        let first = begun([got(queue.clone())]);
+        let tried = soon("an answer", queue.try_get()).await.expect("asked");
+        assert_eq!(all(first).await, [b"0"]);
+        assert_eq!(tried, left.then(|| b"1".to_vec()));
+        let lists = asked_by(&server, &consumer).iter().filter(|op| op.starts_with("getChildren")).count();
+        assert!(lists <= 6, "{lists} lists");
+    }
+    assert_tidy(&server).await;
+}
