@@ -95,6 +95,17 @@ fn it_is_told_how_long_a_pause_may_be_and_what_the_servers_ticks_allow() {
 }
 
 #[test]
+fn a_tick_that_is_long_for_what_the_servers_grant_is_a_warning() {
+    let (tick, granted) = (Duration::from_secs(2), Duration::from_secs(6));
+    let server = Server::builder().tick(tick).max_session_timeout(granted).start().expect("a free port");
+    // As behind an observer: twice the tick.
+    let ended = run(&server, &["doctor", "--json", "--server-tick", "4s"]);
+    assert_eq!(ended.status, 1, "{ended:?}");
+    assert_found(&ended.out, "session", "warning", "a pause of less than 500ms never costs a lock");
+    assert_found(&ended.out, "session", "warning", "have the servers' maxSessionTimeout raised");
+}
+
+#[test]
 fn who_has_no_credentials_is_kept_away_from_what_is_made_with_some() {
     let server = server();
     let ended = run(&server, &["doctor", "--json", "--auth", "digest:ann:secret"]);

@@ -8,8 +8,9 @@ use zkrecipes::{
     AclChoice, Client, ClientOptions, CreateMode, Error, ErrorKind, LeaseMode, LockOptions, Result,
 };
 
+use super::millis;
 use super::report::{Level, Report};
-use super::{millis, server};
+use super::server::{self, Conf};
 use crate::outcome::Outcome;
 
 /// What ZooKeeper counts time in unless it is told otherwise.
@@ -18,7 +19,11 @@ const USUAL_TICK: Duration = Duration::from_secs(2);
 const LARGE: usize = 1_000_000;
 
 /// The ticks of the servers, as far as they tell.
-struct Ticks(Vec<Option<Duration>>);
+struct Ticks {
+    told: Vec<Option<Duration>>,
+    /// All that may lead have told.
+    is_of_all: bool,
+}
 
 /// How long a lock, and all else that is tried, may take once there is a session.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -46,10 +51,7 @@ pub(super) fn check(
     report: &mut Report,
 ) -> Outcome<()> {
     let began = (Instant::now(), boot_time());
-    let ticks = at_the_same_time(servers, |_, server| {
-        let options = options.clone();
-        move || server::tick(&server, &options)
-    });
+    let confs = conf_of(servers, options);
     let until = Instant::now() + options.connect_timeout + LIMIT;
     let trying = at_the_same_time(servers, |at, server| {
         let (place, own, options) = (place.to_owned(), format!("{own}-{at}"), options.clone());
@@ -71,7 +73,7 @@ pub(super) fn check(
             Err(error) => return Err(error.into()),
         }
     }
-    let ticks = Ticks(ticks.into_iter().map(|asked| asked.join().ok().flatten()).collect());
+    let ticks = Ticks::of(servers, confs, options);
     if let Some(first) = fit.first() {
         let until = Instant::now() + options.connect_timeout + LIMIT;
         match within(until, rest(first.clone(), place.to_owned(), options.clone(), ticks)) {
@@ -100,6 +102,14 @@ fn at_the_same_time<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(
     what: impl Fn(usize, String) -> F,
 ) -> Vec<JoinHandle<T>> {
     servers.iter().cloned().enumerate().map(|(at, server)| thread::spawn(what(at, server))).collect()
+}
+
+/// What each is configured as, as soon as it says so.
+fn conf_of(servers: &[String], options: &ClientOptions) -> Vec<JoinHandle<Option<Conf>>> {
+    at_the_same_time(servers, |_, server| {
+        let options = options.clone();
+        move || server::conf(&server, &options)
+    })
 }
 
 /// What `future` answers until then; else Cancelled.
@@ -197,8 +207,16 @@ fn session(client: &Client, options: &ClientOptions, ticks: &Ticks, report: &mut
         granted / if bears > granted * 2 / 5 { 50 } else { 25 },
         drive::bears(granted, LeaseMode::Relaxed, options.server_tick)
     );
-    let (level, sentence) = match () {
-        () if granted < 2 * tick => (
+    let (level, sentence) = match options.server_tick {
+        Some(given) if given > tick && granted < 2 * given => (
+            Level::Warning,
+            format!(
+                "{known}; that is less than two of the server_tick that was given ({given:?}), for which less is borne: ask for \
+                 {:?} or more, and have the servers' maxSessionTimeout raised if they grant less",
+                2 * given
+            ),
+        ),
+        _ if granted < 2 * tick => (
             Level::Warning,
             format!(
                 "{known}; that is less than two ticks of the server ({tick:?} each{assumed}), too little to tell a slow \
@@ -206,14 +224,14 @@ fn session(client: &Client, options: &ClientOptions, ticks: &Ticks, report: &mut
                 2 * tick
             ),
         ),
-        () if granted != asked => (
+        _ if granted != asked => (
             Level::Warning,
             format!(
                 "{known}; {asked:?} was asked for, but the servers' {} is {granted:?}",
                 if granted < asked { "maxSessionTimeout" } else { "minSessionTimeout" }
             ),
         ),
-        () => (Level::Fine, known),
+        _ => (Level::Fine, known),
     };
     report
         .add(level, "session", sentence)
@@ -224,13 +242,30 @@ fn session(client: &Client, options: &ClientOptions, ticks: &Ticks, report: &mut
 }
 
 impl Ticks {
+    /// Those of the servers that were named, and of all others that may lead, of which those know.
+    fn of(servers: &[String], confs: Vec<JoinHandle<Option<Conf>>>, options: &ClientOptions) -> Ticks {
+        let told = |confs: Vec<JoinHandle<Option<Conf>>>| -> Vec<Option<Conf>> {
+            confs.into_iter().map(|asked| asked.join().ok().flatten()).collect()
+        };
+        let mut confs = told(confs);
+        let voters = confs.iter().flatten().map(|conf| &conf.voters).find(|voters| !voters.is_empty());
+        let voters = voters.cloned().unwrap_or_default();
+        let others: Vec<_> = voters.into_iter().filter(|voter| !servers.contains(voter)).collect();
+        let others = told(conf_of(&others, options));
+        let is_of_all = others.iter().all(Option::is_some);
+        // Who does not answer where others know it may have been named, and asked, by another name.
+        confs.extend(others.into_iter().filter(Option::is_some));
+        Ticks { told: confs.into_iter().map(|conf| conf.map(|conf| conf.tick)).collect(), is_of_all }
+    }
+
     fn largest(&self) -> Option<Duration> {
-        self.0.iter().flatten().copied().max()
+        self.told.iter().flatten().copied().max()
     }
 
     /// Whether `server_tick` is true, or what it should be.
     fn judge(&self, granted: Duration, options: &ClientOptions, report: &mut Report) {
-        let (told, all) = (self.0.iter().flatten().count(), self.0.len());
+        let (told, all) = (self.told.iter().flatten().count(), self.told.len());
+        let none = if self.is_of_all { "no server's tickTime" } else { "no tickTime of those named" };
         let silent = format!(
             "{} of {all} servers do not tell their tickTime: add conf to 4lw.commands.whitelist, or look into their files",
             all - told
@@ -245,24 +280,22 @@ impl Ticks {
                     "server_tick is {given:?}, and a server's tickTime is {largest:?}: two clients may hold the same lock"
                 ),
             ),
-            (Some(given), Some(largest)) if told == all => (
-                Level::Fine,
-                format!("server_tick is {given:?}, and no server's tickTime is more than {largest:?}"),
-            ),
+            (Some(given), Some(largest)) if told == all => {
+                (Level::Fine, format!("server_tick is {given:?}, and {none} is more than {largest:?}"))
+            }
             (Some(given), _) => (Level::Warning, format!("server_tick is {given:?}, and {silent}")),
             (None, Some(largest)) if told == all && gain(largest) > now => (
                 Level::Note,
                 format!(
-                    "no server's tickTime is more than {largest:?}: if these are all that may lead, with server_tick={largest:?} \
+                    "{none} is more than {largest:?}: if these are all that may lead, with server_tick={largest:?} \
                      a pause of less than {:?} never costs a lock; behind an observer with observerMasterPort say {:?}",
                     gain(largest),
                     2 * largest
                 ),
             ),
-            (None, Some(largest)) if told == all => (
-                Level::Note,
-                format!("no server's tickTime is more than {largest:?}; server_tick would gain nothing"),
-            ),
+            (None, Some(largest)) if told == all => {
+                (Level::Note, format!("{none} is more than {largest:?}; server_tick would gain nothing"))
+            }
             (None, _) => (Level::Note, silent),
         };
         report.add(level, "server_tick", sentence).with("told", told).with("servers", all);

@@ -38,11 +38,43 @@ pub(super) fn look(server: &str, options: &ClientOptions) -> Result<std::result:
     }))
 }
 
-/// How often the server counts time, which only `conf` tells; few servers are asked to answer that.
-pub(super) fn tick(server: &str, options: &ClientOptions) -> Option<Duration> {
-    let answer = drive::ask_server(server, "conf", options).ok()?.ok()?;
-    let millis = answer.lines().find_map(|line| line.strip_prefix("tickTime="))?;
-    Some(Duration::from_millis(millis.trim().parse().ok()?))
+/// What only `conf` tells; few servers are asked to answer that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Conf {
+    /// How often the server counts time.
+    pub(super) tick: Duration,
+    /// Where those are to be asked that may lead. None of a server that is alone.
+    pub(super) voters: Vec<String>,
+}
+
+pub(super) fn conf(server: &str, options: &ClientOptions) -> Option<Conf> {
+    parse_conf(&drive::ask_server(server, "conf", options).ok()?.ok()?)
+}
+
+fn parse_conf(answer: &str) -> Option<Conf> {
+    let value = |name: &str| answer.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let tick = Duration::from_millis(value("tickTime=")?.parse().ok()?);
+    let own_port = value("clientPort=").unwrap_or_default();
+    let members = answer.lines().filter_map(|line| line.strip_prefix("server.")?.split_once('='));
+    let voters = members.filter_map(|(_, member)| voter(member.trim(), own_port)).collect();
+    Some(Conf { tick, voters })
+}
+
+/// Where a member is to be asked that may lead: `host:2888:3888:participant;0.0.0.0:2181`, of which only the host has to be
+/// there, and two ports. It may have more than one address, with `|` in between.
+fn voter(member: &str, usual_port: &str) -> Option<String> {
+    let (member, client) = member.split_once(';').unwrap_or((member, usual_port));
+    if member.ends_with(":observer") {
+        return None;
+    }
+    let host = match member.strip_prefix('[') {
+        Some(address) => format!("[{}]", address.split_once(']')?.0),
+        None => member.split(':').next()?.to_owned(),
+    };
+    let (own, port) = client.rsplit_once(':').unwrap_or(("", client));
+    let own = own.trim_start_matches('/');
+    let is_everywhere = matches!(own, "" | "0.0.0.0" | "[::]" | "[0:0:0:0:0:0:0:0]");
+    Some(format!("{}:{port}", if is_everywhere { &host } else { own }))
 }
 
 fn parse(answer: &str, took: Duration) -> Option<Said> {
@@ -69,6 +101,20 @@ fn parse(answer: &str, took: Duration) -> Option<Said> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn those_who_may_lead_are_known_by_where_clients_find_them() {
+        let answer = "clientPort=2181\ndataDir=/data\ntickTime=3000\nmaxClientCnxns=60\nserverId=1\npeerType=0\nmembership: \n\
+                      server.1=zk1:2888:3888:participant;0.0.0.0:2182\nserver.2=zk2:2888:3888;10.0.0.2:2183\n\
+                      server.3=[fd00::3]:2888:3888:participant;2184\nserver.4=zk4:2888:3888:observer;2181\n\
+                      server.5=zk5:2888:3888|zk5b:2888:3888:participant\nversion=0\n";
+        let conf = parse_conf(answer).expect("complete");
+        assert_eq!(conf.tick, Duration::from_secs(3));
+        assert_eq!(conf.voters, ["zk1:2182", "10.0.0.2:2183", "[fd00::3]:2184", "zk5:2181"]);
+        let alone = parse_conf("clientPort=2181\ntickTime=2000\nserverId=0\n").expect("complete");
+        assert_eq!(alone.voters, Vec::<String>::new());
+        assert_eq!(parse_conf("conf is not executed because it is not in the whitelist.\n"), None);
+    }
 
     #[test]
     fn an_answer_of_real_zookeeper_is_understood() {

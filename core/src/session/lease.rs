@@ -38,7 +38,8 @@
 //! last one, and the lease is in force. Then 13T/24 are left when a beat leaves that is answered at once, and 5T/12 less
 //! the time of an answer before the next one is answered; that answer has to come within T/2 of its witness's leaving. So a
 //! pause of 3T/8 less the answer's time costs nothing, whatever stands still and whenever; [`Lease::tolerates`] promises
-//! 3T/10. With a known tick of T/4 or less the contact is the beat before last, and the promise T/2.
+//! 3T/10. With a known tick of T/4 or less the contact is the beat before last, and the promise T/2. With one of more than T/2,
+//! which T was cut to, the contact is an older beat, and 3T/4 less the tick is promised, or T/20 if that is more.
 //!
 //! What is due after a late answer, such as the one that ends a pause, leaves as soon as it can extend the lease. An idle
 //! client makes contact as often as a holder beats; the create of an acquisition is its first beat, and finds a contact
@@ -114,12 +115,17 @@ impl Lease {
     }
 
     /// How long one pause may be, of the server, the network or this process, which never costs what is held: if answers
-    /// take less than T/25, and the pause before ended T/2 ago.
+    /// take less than T/25, and the pause before ended T/2 ago. A tick of more than T/2 takes longer than T/3 to settle, and
+    /// leaves less.
     pub(crate) fn tolerates(timeout: Duration, terms: LeaseTerms) -> Duration {
-        match terms.mode {
-            LeaseMode::Relaxed => timeout * 2 / 5,
-            LeaseMode::Strict if terms.is_quick(timeout) => timeout / 2,
-            LeaseMode::Strict => timeout * 3 / 10,
+        match (terms.mode, terms.server_tick) {
+            (LeaseMode::Relaxed, _) => timeout * 2 / 5,
+            (LeaseMode::Strict, _) if terms.is_quick(timeout) => timeout / 2,
+            (LeaseMode::Strict, Some(tick)) if tick > timeout => Duration::ZERO,
+            (LeaseMode::Strict, Some(tick)) if tick > timeout / 2 => {
+                (timeout * 3 / 4).saturating_sub(tick).max(timeout / 20)
+            }
+            (LeaseMode::Strict, _) => timeout * 3 / 10,
         }
     }
 

@@ -102,7 +102,10 @@ fn known(tick: u64) -> LeaseTerms {
 #[test]
 fn a_pause_as_long_as_is_promised_costs_nothing() {
     let relaxed = LeaseTerms { mode: LeaseMode::Relaxed, ..LeaseTerms::default() };
-    for terms in [LeaseTerms::default(), known(T / 2), known(T / 4), known(T / 15), relaxed] {
+    let (usual, quick) = ([LeaseTerms::default(), known(T / 2)], [known(T / 4), known(T / 15)]);
+    // Of a timeout that was cut, or a tick that was doubled.
+    let slow = [T * 51 / 100, T * 59 / 100, T * 3 / 5, T * 2 / 3, T].map(known);
+    for terms in usual.into_iter().chain(quick).chain(slow).chain([relaxed]) {
         let promised = Lease::tolerates(Duration::from_millis(T), terms).as_millis() as u64;
         // Where the pause may be longer, answers have to be quicker.
         let slowest = if promised > T * 2 / 5 { T / 50 } else { T / 25 };
