@@ -483,6 +483,12 @@ typedef struct zkr_multi_lock zkr_multi_lock;
 /** Names below a path, and what they stand for, shared with everybody who uses that path. */
 typedef struct zkr_names zkr_names;
 
+/**
+ * A node and all that is below it, kept by the library: reading it asks nobody. Made by zkr_nodes_cache. It is
+ * followed over reconnections and new sessions until it is freed, and so are its subscriptions.
+ */
+typedef struct zkr_node_cache zkr_node_cache;
+
 /** What became of the parts of a transaction, in the order in which they were added. */
 typedef struct zkr_part_results zkr_part_results;
 
@@ -549,6 +555,9 @@ typedef struct zkr_transaction zkr_transaction;
  * is made once and survives everybody's crash. A handle is a coordinator, a site, or both.
  */
 typedef struct zkr_two_phase_commit zkr_two_phase_commit;
+
+/** What becomes of a value; lent to a zkr_update_callback. */
+typedef struct zkr_update zkr_update;
 
 /** A credential to present to the server, such as scheme "digest" and credential "user:password". */
 typedef struct zkr_auth {
@@ -1134,6 +1143,12 @@ typedef void (*zkr_stat_callback)(zkr_status status,
                                   const zkr_error *error,
                                   void *user_data);
 
+/** The end of zkr_nodes_cache_async. On ZKR_OK the cache belongs to the callback, otherwise it is NULL; the error is only lent. */
+typedef void (*zkr_node_cache_callback)(zkr_status status,
+                                        zkr_node_cache *cache,
+                                        const zkr_error *error,
+                                        void *user_data);
+
 /** How what is followed stands. A missing node is a state, too. */
 typedef struct zkr_node_state {
   /** The data, for ZKR_WATCH_KIND_DATA; NULL while there is no such node. */
@@ -1156,6 +1171,13 @@ typedef void (*zkr_node_callback)(zkr_status status,
                                   const zkr_node_state *state,
                                   const zkr_error *error,
                                   void *user_data);
+
+/**
+ * Changes a value: calls zkr_update_set with the new one, or returns without, and then nothing is set. value is NULL where there
+ * is none; it is only lent, and followed by a NUL that does not count. Called on the thread of the caller, again whenever somebody
+ * else has changed the value meanwhile.
+ */
+typedef void (*zkr_update_callback)(const void *value, size_t size, zkr_update *update, void *user_data);
 
 /** Frees what was given as user_data; free() of the C library is one. */
 typedef void (*zkr_free_callback)(void *user_data);
@@ -4524,6 +4546,29 @@ zkr_status zkr_config_create_async(zkr_config *config,
                                    void *user_data);
 
 /**
+ * Sets the value if it still has that version, -1 for if there still is none: *is_set says whether it did. A step of
+ * what zkr_config_update does, for who does the others alone. It is made once, also where the answer got lost;
+ * ZKR_CONNECTION_LOST says that nobody can know whether it was.
+ */
+zkr_status zkr_config_compare_and_set(zkr_config *config,
+                                      const void *value,
+                                      size_t size,
+                                      int32_t version,
+                                      bool *is_set,
+                                      zkr_error **error);
+
+/**
+ * zkr_config_compare_and_set in the background; the answer is whether it was set. ZKR_OK says that the callback will
+ * be called exactly once.
+ */
+zkr_status zkr_config_compare_and_set_async(zkr_config *config,
+                                            const void *value,
+                                            size_t size,
+                                            int32_t version,
+                                            zkr_answer_callback callback,
+                                            void *user_data);
+
+/**
  * Tells the value now, and whenever it has changed: always the latest, over reconnections and new sessions. The next
  * value is asked for when the callback has returned, so a slow one misses values, but never the latest.
  *
@@ -5145,6 +5190,18 @@ zkr_status zkr_client_watch_sequencer_cancellable_async(zkr_client *client,
                                                         zkr_done_callback callback,
                                                         void *user_data);
 
+/**
+ * As whom the server knows this client, each as scheme:id, which is what an access list names: by the address it comes
+ * from, by its credentials and by its certificate. Of digest credentials it is the user alone. On success *identities
+ * belongs to the caller: free it with zkr_strings_free. ZKR_INVALID from servers before 3.7, which do not tell.
+ */
+zkr_status zkr_client_whoami(zkr_client *client,
+                             zkr_strings **identities,
+                             zkr_error **error);
+
+/** zkr_client_whoami in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_client_whoami_async(zkr_client *client, zkr_strings_callback callback, void *user_data);
+
 /* Transactions ---------------------------------------------------------------------------------------- */
 
 /** Adds the creation of a node. */
@@ -5351,6 +5408,22 @@ zkr_status zkr_nodes_delete_all_async(zkr_client *client,
                                       void *user_data);
 
 /**
+ * Keeps a node and all that is below it in a cache: waits until all of it is known, and follows it from then on. The
+ * node need not exist; what we may not read is left out. It costs two requests for each node at first, then one or two
+ * for each change. On success *cache belongs to the caller: free it with zkr_node_cache_free.
+ */
+zkr_status zkr_nodes_cache(zkr_client *client,
+                           const char *path,
+                           zkr_node_cache **cache,
+                           zkr_error **error);
+
+/** zkr_nodes_cache in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_nodes_cache_async(zkr_client *client,
+                                 const char *path,
+                                 zkr_node_cache_callback callback,
+                                 void *user_data);
+
+/**
  * Tells the state of a node now, and whenever it has changed: always the latest, over reconnections, new sessions,
  * deletion and re-creation. The node need not exist. The state is only lent for the callback. A subtree is watched
  * node by node: it costs two requests for each node at first, then one or two for each change. subscription and the
@@ -5363,6 +5436,87 @@ zkr_status zkr_nodes_watch(zkr_client *client,
                            void *user_data,
                            zkr_subscription **subscription,
                            zkr_error **error);
+
+/* Caches of nodes ------------------------------------------------------------------------------------- */
+
+/**
+ * Frees a cache, which ends the following unless a subscription of zkr_node_cache_changes goes on. NULL and freed ones
+ * are ignored.
+ */
+void zkr_node_cache_free(zkr_node_cache *node_cache);
+
+/** The path of the topmost node; NULL for a handle that cannot be used. Valid until it is freed. */
+const char *zkr_node_cache_path(const zkr_node_cache *node_cache);
+
+/**
+ * What is known of a node at or below the path of the cache, without asking anybody: *exists says whether there is
+ * one. If so, *data belongs to the caller: free it with zkr_buffer_free. ZKR_INVALID for another path.
+ */
+zkr_status zkr_node_cache_get(zkr_node_cache *node_cache,
+                              const char *path,
+                              bool *exists,
+                              zkr_buffer **data,
+                              zkr_stat *stat,
+                              zkr_error **error);
+
+/**
+ * The names of the children of such a node, sorted, without asking anybody: *exists says whether there is such a node.
+ * If so, *names belongs to the caller: free it with zkr_strings_free.
+ */
+zkr_status zkr_node_cache_children(zkr_node_cache *node_cache,
+                                   const char *path,
+                                   bool *exists,
+                                   zkr_strings **names,
+                                   zkr_error **error);
+
+/**
+ * How old what is known may be: so long ago, for certain, it was still so. While servers answer, less than half of the
+ * session timeout.
+ */
+zkr_status zkr_node_cache_age(zkr_node_cache *node_cache,
+                              int64_t *age_ms,
+                              zkr_error **error);
+
+/**
+ * Tells the paths of what has come, has gone or is different; at first of all that is there. The cache knows it by
+ * then. The list belongs to the callback. A slow one is told of a path once, however often it has changed.
+ * subscription and the end are as for zkr_config_watch.
+ */
+zkr_status zkr_node_cache_changes(zkr_node_cache *node_cache,
+                                  zkr_strings_callback callback,
+                                  void *user_data,
+                                  zkr_subscription **subscription,
+                                  zkr_error **error);
+
+/** Gives the new value, within a zkr_update_callback; the data is copied. What cannot be taken is the error of the update. */
+void zkr_update_set(zkr_update *update,
+                    const void *data,
+                    size_t size);
+
+/**
+ * Replaces the value of a config by what change makes of it: reads it, calls change, sets it if nobody has changed it meanwhile, else
+ * once more. Each change is made once, also where an answer got lost; ZKR_CONNECTION_LOST says that nobody can know whether it was.
+ *
+ * On success *value and *version are what is there then, as for zkr_config_get; both may be NULL. There is no form in the background:
+ * zkr_config_get_async and zkr_config_compare_and_set_async are its two steps.
+ */
+zkr_status zkr_config_update(zkr_config *config,
+                             zkr_update_callback change,
+                             void *user_data,
+                             zkr_buffer **value,
+                             int32_t *version,
+                             zkr_error **error);
+
+/**
+ * The same with the data of a node, which has to exist: ZKR_NO_NODE. ZKR_CONNECTION_LOST: it may have been replaced, or not. stat may
+ * be NULL. There is no form in the background: zkr_nodes_get_async and zkr_nodes_set_async are its two steps.
+ */
+zkr_status zkr_nodes_update(zkr_client *client,
+                            const char *path,
+                            zkr_update_callback change,
+                            void *user_data,
+                            zkr_stat *stat,
+                            zkr_error **error);
 
 /* Cancelling ------------------------------------------------------------------------------------------ */
 

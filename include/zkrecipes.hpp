@@ -954,6 +954,8 @@ inline Contender contender(const zkr_contender &one) {
                    one.holds};
 }
 
+std::vector<std::string> strings(zkr_strings *list);
+
 /** The callbacks of C, each of which calls the function that its subscription has. */
 struct Calls {
   static void state(zkr_state state, void *function) {
@@ -1006,6 +1008,10 @@ struct Calls {
 
   static void instances(zkr_status status, zkr_instances *list, const zkr_error *error, void *following) {
     follow<std::vector<Instance>>(status, error, following, [&] { return detail::instances(list); });
+  }
+
+  static void strings(zkr_status status, zkr_strings *list, const zkr_error *error, void *following) {
+    follow<std::vector<std::string>>(status, error, following, [&] { return detail::strings(list); });
   }
 
   static void group(zkr_status status, const zkr_group_event *event, const zkr_error *error,
@@ -1469,6 +1475,11 @@ inline std::vector<std::string> strings(zkr_strings *list) {
 inline std::string bytes(zkr_buffer *buffer) {
   const Handle<zkr_buffer, zkr_buffer_free> freed(buffer);
   return copied(buffer);
+}
+
+/** What is known of a node, if there is one. */
+inline std::optional<std::pair<std::string, Stat>> content(bool exists, zkr_buffer *data, const Stat &stat) {
+  return exists ? std::optional<std::pair<std::string, Stat>>({bytes(data), stat}) : std::nullopt;
 }
 
 inline std::optional<Versioned> versioned(zkr_buffer *value, std::int32_t version) {
@@ -2866,6 +2877,114 @@ class Registration {
   detail::Handle<zkr_registration, zkr_registration_free> handle_;
 };
 
+/**
+ * A value at a path, shared with everybody who reads or sets it, in any language. A version counts its
+ * changes.
+ */
+class Config {
+ public:
+  explicit Config(zkr_config *handle) : handle_(handle) {}
+
+  // --- generated from api: config
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_config_path(handle())); }
+
+  /** The value, or nothing if nobody has set it. */
+  std::optional<Versioned> get() const {
+    detail::Outcome outcome;
+    zkr_buffer *value = nullptr;
+    std::int32_t version = 0;
+    outcome.check(zkr_config_get(handle(), &value, &version, outcome.place()));
+    return detail::versioned(value, version);
+  }
+
+  /**
+   * Sets the value if it has the version, -1 for whichever it has or none at all, and returns the new
+   * version. Throws BadVersion if somebody has changed it since.
+   */
+  std::int32_t set(const std::string &value, std::int32_t version = -1) {
+    detail::Outcome outcome;
+    std::int32_t new_version = 0;
+    outcome.check(
+        zkr_config_set(handle(), value.data(), value.size(), version, &new_version, outcome.place()));
+    return new_version;
+  }
+
+  /** Sets the value if nobody has set it yet, and returns its version, 0. Throws Exists if there is one. */
+  std::int32_t create(const std::string &value) {
+    detail::Outcome outcome;
+    std::int32_t new_version = 0;
+    outcome.check(zkr_config_create(handle(), value.data(), value.size(), &new_version, outcome.place()));
+    return new_version;
+  }
+
+  /**
+   * Sets the value if it still has that version, -1 for if there still is none, and returns whether it
+   * did: a step of update(). It is made once, also where the answer got lost; ConnectionLost says that
+   * nobody can know whether it was.
+   */
+  bool compare_and_set(const std::string &value, std::int32_t version) {
+    detail::Outcome outcome;
+    bool is_set = false;
+    outcome.check(
+        zkr_config_compare_and_set(handle(), value.data(), value.size(), version, &is_set, outcome.place()));
+    return is_set;
+  }
+
+  /**
+   * Tells the value now, and whenever it has changed: always the latest, over reconnections and new
+   * sessions. ended is told why it ended if that was by itself: Closed with the client, Denied and the
+   * like where it cannot go on.
+   */
+  Subscription watch(std::function<void(const std::optional<Versioned> &)> changed,
+                     std::function<void(const Error &)> ended = nullptr) const {
+    return detail::Calls::subscribe(
+        detail::Following<std::optional<Versioned>>{std::move(changed), std::move(ended)},
+        [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_config_watch(handle(), &detail::Calls::versioned, data, out, error);
+        });
+  }
+
+  /**
+   * What this object was told last, by get() or watch(), without asking anybody; nothing before that. Its
+   * age is less than half of the session timeout while it is watched through this object and servers
+   * answer.
+   */
+  std::optional<Cached> cached() const {
+    detail::Outcome outcome;
+    bool is_known = false;
+    zkr_buffer *value = nullptr;
+    std::int32_t version = 0;
+    std::int64_t age_ms = 0;
+    outcome.check(zkr_config_cached(handle(), &is_known, &value, &version, &age_ms, outcome.place()));
+    return detail::cached(is_known, value, version, age_ms);
+  }
+
+  // --- end of generated
+
+  /**
+   * Replaces the value by what change returns for it, or for nothing where nobody has set it. If somebody
+   * sets it meanwhile, change is called again, with that value. Returns what was set. Each change is made
+   * once, also where an answer got lost; ConnectionLost says that nobody can know whether it was. What change
+   * throws sets nothing.
+   */
+  template <typename Change>
+  Versioned update(Change &&change) {
+    for (;;) {
+      const std::optional<Versioned> before = get();
+      std::string value = change(before ? std::optional<std::string>(before->value) : std::nullopt);
+      if (!compare_and_set(value, before ? before->version : -1)) continue;
+      return Versioned{std::move(value), before ? before->version + 1 : 0};
+    }
+  }
+
+  zkr_config *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_config, zkr_config_free> handle_;
+};
+
 // --- generated from api: recipes
 
 /**
@@ -2977,81 +3096,6 @@ class CommitTransaction {
 
  private:
   detail::Handle<zkr_commit_transaction, zkr_commit_transaction_free> handle_;
-};
-
-/**
- * A value at a path, shared with everybody who reads or sets it, in any language. A version counts its
- * changes.
- */
-class Config {
- public:
-  explicit Config(zkr_config *handle) : handle_(handle) {}
-
-  /** What it is made with. */
-  std::string path() const { return detail::text(zkr_config_path(handle())); }
-
-  /** The value, or nothing if nobody has set it. */
-  std::optional<Versioned> get() const {
-    detail::Outcome outcome;
-    zkr_buffer *value = nullptr;
-    std::int32_t version = 0;
-    outcome.check(zkr_config_get(handle(), &value, &version, outcome.place()));
-    return detail::versioned(value, version);
-  }
-
-  /**
-   * Sets the value if it has the version, -1 for whichever it has or none at all, and returns the new
-   * version. Throws BadVersion if somebody has changed it since.
-   */
-  std::int32_t set(const std::string &value, std::int32_t version = -1) {
-    detail::Outcome outcome;
-    std::int32_t new_version = 0;
-    outcome.check(
-        zkr_config_set(handle(), value.data(), value.size(), version, &new_version, outcome.place()));
-    return new_version;
-  }
-
-  /** Sets the value if nobody has set it yet, and returns its version, 0. Throws Exists if there is one. */
-  std::int32_t create(const std::string &value) {
-    detail::Outcome outcome;
-    std::int32_t new_version = 0;
-    outcome.check(zkr_config_create(handle(), value.data(), value.size(), &new_version, outcome.place()));
-    return new_version;
-  }
-
-  /**
-   * Tells the value now, and whenever it has changed: always the latest, over reconnections and new
-   * sessions. ended is told why it ended if that was by itself: Closed with the client, Denied and the
-   * like where it cannot go on.
-   */
-  Subscription watch(std::function<void(const std::optional<Versioned> &)> changed,
-                     std::function<void(const Error &)> ended = nullptr) const {
-    return detail::Calls::subscribe(
-        detail::Following<std::optional<Versioned>>{std::move(changed), std::move(ended)},
-        [&](void *data, zkr_subscription **out, zkr_error **error) {
-          return zkr_config_watch(handle(), &detail::Calls::versioned, data, out, error);
-        });
-  }
-
-  /**
-   * What this object was told last, by get() or watch(), without asking anybody; nothing before that. Its
-   * age is less than half of the session timeout while it is watched through this object and servers
-   * answer.
-   */
-  std::optional<Cached> cached() const {
-    detail::Outcome outcome;
-    bool is_known = false;
-    zkr_buffer *value = nullptr;
-    std::int32_t version = 0;
-    std::int64_t age_ms = 0;
-    outcome.check(zkr_config_cached(handle(), &is_known, &value, &version, &age_ms, outcome.place()));
-    return detail::cached(is_known, value, version, age_ms);
-  }
-
-  zkr_config *handle() const noexcept { return handle_.get(); }
-
- private:
-  detail::Handle<zkr_config, zkr_config_free> handle_;
 };
 
 /** How a counter behaves. */
@@ -3626,6 +3670,68 @@ class Names {
 
  private:
   detail::Handle<zkr_names, zkr_names_free> handle_;
+};
+
+/** A node and all that is below it, kept by the library: reading it asks nobody. Made by Nodes::cache. */
+class NodeCache {
+ public:
+  explicit NodeCache(zkr_node_cache *handle) : handle_(handle) {}
+
+  /** The path of the topmost node. */
+  std::string path() const { return detail::text(zkr_node_cache_path(handle())); }
+
+  /**
+   * The data of a node at or below the path, and what else the server knows about it, or nothing if there
+   * is none. Asks nobody.
+   */
+  std::optional<std::pair<std::string, Stat>> get(const std::string &path) const {
+    detail::Outcome outcome;
+    bool exists = false;
+    zkr_buffer *data = nullptr;
+    Stat stat;
+    outcome.check(
+        zkr_node_cache_get(handle(), detail::c_text("path", path), &exists, &data, &stat, outcome.place()));
+    return detail::content(exists, data, stat);
+  }
+
+  /** The names of the children of such a node, sorted, or nothing if there is no such node. Asks nobody. */
+  std::optional<std::vector<std::string>> children(const std::string &path) const {
+    detail::Outcome outcome;
+    bool exists = false;
+    zkr_strings *names = nullptr;
+    outcome.check(
+        zkr_node_cache_children(handle(), detail::c_text("path", path), &exists, &names, outcome.place()));
+    return exists ? std::optional<std::vector<std::string>>(detail::strings(names)) : std::nullopt;
+  }
+
+  /**
+   * How old what is known may be: so long ago, for certain, it was still so. While servers answer, less
+   * than half of the session timeout.
+   */
+  Milliseconds age() const {
+    detail::Outcome outcome;
+    std::int64_t age_ms = 0;
+    outcome.check(zkr_node_cache_age(handle(), &age_ms, outcome.place()));
+    return Milliseconds(age_ms);
+  }
+
+  /**
+   * Tells the paths of what has come, has gone or is different; at first of all that is there. The cache
+   * knows it by then. ended is as for Config::watch.
+   */
+  Subscription changes(std::function<void(const std::vector<std::string> &)> changed,
+                       std::function<void(const Error &)> ended = nullptr) const {
+    return detail::Calls::subscribe(
+        detail::Following<std::vector<std::string>>{std::move(changed), std::move(ended)},
+        [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_node_cache_changes(handle(), &detail::Calls::strings, data, out, error);
+        });
+  }
+
+  zkr_node_cache *handle() const noexcept { return handle_.get(); }
+
+ private:
+  detail::Handle<zkr_node_cache, zkr_node_cache_free> handle_;
 };
 
 /** How a member of a partitioner behaves. */
@@ -4243,6 +4349,18 @@ class Nodes {
   }
 
   /**
+   * Keeps a node and all that is below it in a cache: waits until all of it is known, and follows it from
+   * then on. The node need not exist; what we may not read is left out. It costs two requests for each
+   * node at first, then one or two for each change.
+   */
+  NodeCache cache(const std::string &path) {
+    detail::Outcome outcome;
+    zkr_node_cache *cache = nullptr;
+    outcome.check(zkr_nodes_cache(client_, detail::c_text("path", path), &cache, outcome.place()));
+    return NodeCache(cache);
+  }
+
+  /**
    * Tells the state of a node now, and whenever it has changed; it need not exist. A subtree is watched
    * node by node: it costs two requests for each node at first, then one or two for each change. ended is
    * as for Config::watch.
@@ -4257,6 +4375,22 @@ class Nodes {
   }
 
   // --- end of generated
+
+  /**
+   * Replaces the data of a node by what change returns for it. If somebody sets it meanwhile, change is
+   * called again, with that. Throws NoNode if there is no such node, ConnectionLost where the data may have
+   * been replaced, or not.
+   */
+  template <typename Change>
+  Stat update(const std::string &path, Change &&change) {
+    for (;;) {
+      const auto [data, stat] = get(path);
+      try {
+        return set(path, change(data), stat.version);
+      } catch (const BadVersion &) {
+      }
+    }
+  }
 
  private:
   friend struct detail::Inside;
@@ -4702,6 +4836,21 @@ class Client {
     outcome.check(zkr_client_watch_sequencer_cancellable(get(), detail::c_text("sequencer", sequencer),
                                                          detail::wait_ms(timeout), token.get(),
                                                          outcome.place()));
+  }
+
+  // --- end of generated
+
+  // --- generated from api: whoami
+
+  /**
+   * As whom the server knows this client, each as scheme:id, which is what an access list names. Throws
+   * Invalid where the server is older than 3.7, and does not tell.
+   */
+  std::vector<std::string> whoami() {
+    detail::Outcome outcome;
+    zkr_strings *identities = nullptr;
+    outcome.check(zkr_client_whoami(get(), &identities, outcome.place()));
+    return detail::strings(identities);
   }
 
   // --- end of generated

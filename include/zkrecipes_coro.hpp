@@ -325,6 +325,15 @@ inline Awaited<std::int32_t> create(const Config &it, const std::string &value) 
       });
 }
 
+inline Awaited<bool> compare_and_set(const Config &it, const std::string &value, std::int32_t version) {
+  return detail::launch<bool, bool>(
+      {}, [](bool is_set) -> bool { return is_set; },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_config_compare_and_set_async(it.handle(), value.data(), value.size(), version, callback,
+                                                user);
+      });
+}
+
 inline Awaited<std::int64_t> get(const Counter &it) {
   return detail::launch<std::int64_t, std::int64_t>(
       {}, [](std::int64_t value) -> std::int64_t { return static_cast<std::int64_t>(value); },
@@ -816,6 +825,14 @@ inline Awaited<void> remove_all(const Nodes &it, const std::string &path) {
       });
 }
 
+inline Awaited<NodeCache> cache(const Nodes &it, const std::string &path) {
+  return detail::launch<NodeCache, zkr_node_cache *>(
+      {}, [](zkr_node_cache *cache) -> NodeCache { return NodeCache(cache); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_nodes_cache_async(detail::Inside::of(it), detail::c_text("path", path), callback, user);
+      });
+}
+
 inline Awaited<Held> next(const Partitioner &it, Milliseconds timeout = forever, std::stop_token stop = {}) {
   return detail::launch<Held, zkr_held *>(
       std::move(stop), [](zkr_held *partition) -> Held { return Held(partition); },
@@ -1276,6 +1293,14 @@ inline Awaited<Decision> decide_abort(const TwoPhaseCommit &it, const std::strin
       [&](zkr_cancel_token *, auto callback, void *user) {
         return zkr_two_phase_commit_decide_abort_async(it.handle(), detail::c_text("id", id),
                                                        detail::c_text("reason", reason), callback, user);
+      });
+}
+
+inline Awaited<std::vector<std::string>> whoami(const Client &it) {
+  return detail::launch<std::vector<std::string>, zkr_strings *>(
+      {}, [](zkr_strings *identities) -> std::vector<std::string> { return detail::strings(identities); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_client_whoami_async(it.get(), callback, user);
       });
 }
 

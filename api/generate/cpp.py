@@ -10,7 +10,7 @@ from kinds import ANSWERS, HANDED_OVER, OUTPUTS, STREAMS, TELLS
 from options_cpp import cpp_docs
 
 # What the members of a class that is written by hand give to C, where that is not get().
-HANDLES = {"nodes": "client_"} | dict.fromkeys(("queue", "queue_put", "double_barrier"), "handle()")
+HANDLES = {"nodes": "client_"} | dict.fromkeys(("config", "queue", "queue_put", "double_barrier"), "handle()")
 
 
 def cpp_result(verb: Verb) -> tuple[str, str]:

@@ -374,6 +374,15 @@ OUTPUTS = {
         "detail::instances({n})",
         rust="Vec<Instance>",
     ),
+    "node_cache": Output(
+        "*mut zkr_node_cache",
+        "zkr_node_cache_callback",
+        "zkr_node_cache *{n} = nullptr",
+        "NodeCache",
+        "NodeCache({n})",
+        rust="NodeCache",
+        wrap="NodeCache::of",
+    ),
     "queue": Output("*mut zkr_queue", "", "zkr_queue *{n} = nullptr", "Queue", "Queue({n})"),
     "requests": Output(
         "*mut zkr_test_requests",
@@ -456,6 +465,7 @@ STREAMS = {
     "leadership": ("Leadership", "Leadership"),
     "number": ("std::int64_t", "i64"),
     "instances": ("std::vector<Instance>", "Vec<Instance>"),
+    "strings": ("std::vector<std::string>", "Vec<String>"),
 }
 
 # What a stream hands over; anything else it lends.

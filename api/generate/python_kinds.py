@@ -95,6 +95,7 @@ OBJECTS = {
     ),
     "proposal": Answer("Proposal", "ProposalBase::of(py, &origin, answer.hand_over().into())"),
     "proposals": Answer("list[Proposal]", "list(py, answer, |one| ProposalBase::of(py, &origin, one.into()))"),
+    "node_cache": Answer("NodeCache", "NodeCacheBase::of(py, &origin, answer)"),
     "registration": Answer("Registration", "RegistrationBase::of(py, &origin, answer.hand_over())"),
     "held": Answer("Held"),
     "partition": Answer("Held", "held::partition(py, origin, answer)"),
@@ -156,6 +157,7 @@ STREAMS = {
     "node": "Any",
     "number": "int",
     "instances": "list[Instance]",
+    "strings": "list[str]",
 }
 # What a callback is told.
 TELLS = {"lost": "[Lost]", "revoke": "[]", "wait": "[WaitProgress]"}

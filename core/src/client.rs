@@ -4,22 +4,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::futures::unless;
 use crate::hosts;
 use crate::log;
 use crate::metrics::{Counters, Metrics};
 use crate::options::ClientOptions;
 use crate::process::{Process, UnlessForked};
+use crate::session::call::Failure;
 use crate::session::clock::{Clock, Deadline};
 use crate::session::delivery::{CallbackTimes, Subscription, Turn};
 use crate::session::exit;
 use crate::session::opening;
 use crate::session::pending_callbacks::PendingCallbacks;
 use crate::session::system_clock::SystemClock;
-use crate::session::wire::Dial;
 #[cfg(feature = "zookeeper-client")]
 use crate::session::wire::guest::Guest;
+use crate::session::wire::{Dial, WireError};
 use crate::session::{Session, State};
 
 /// How long closing waits for those who listen to what was said.
@@ -174,6 +175,32 @@ impl Client {
     pub fn update_hosts(&self, hosts: &str) -> Result<()> {
         let session = self.session()?;
         session.update_hosts(hosts::resolve(hosts)?)
+    }
+
+    /// As whom the server knows this client, by the address it comes from, by `auth`, by `sasl` and by its certificate: each as
+    /// `scheme:id`, which is what an access list names. Of digest credentials it is the user alone. Servers tell that since
+    /// 3.7; older ones make it Invalid. Retried within the retry budget.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// use zkrecipes::{Auth, Client, ClientOptions};
+    ///
+    /// let options = ClientOptions::default().auth(Auth::new("digest", "billing:secret"));
+    /// let client = Client::connect("embedded:", options).await?;
+    /// assert!(client.whoami().await?.contains(&"digest:billing".to_owned()));
+    /// # Ok(()) });
+    /// ```
+    pub async fn whoami(&self) -> Result<Vec<String>> {
+        const VERB: &str = "whoami";
+        let mut call = self.session()?.call(None);
+        let answer = call.ask(VERB, |server| server.who_am_i()).await;
+        answer.map_err(|failure| match failure {
+            Failure::Refused(WireError::Unimplemented) => Error::new(
+                ErrorKind::Invalid,
+                "invalid request: this ZooKeeper does not tell as whom it knows a client; servers of 3.7 and later do",
+            ),
+            failure => failure.about(VERB, "/"),
+        })
     }
 
     /// Closes the client: calls that wait get Closed, what is held is released with the session, background deletions

@@ -52,6 +52,7 @@ pub use client::Client;
 pub use error::{Error, ErrorKind, LostReason, Result};
 pub use feed::{Closer, Feed};
 pub use metrics::{Histogram, Metrics};
+pub use nodes::cache::NodeCache;
 pub use nodes::watch::{NodeState, WatchKind};
 pub use nodes::{Nodes, PartResult, Transaction};
 pub use options::{

@@ -1,12 +1,13 @@
 //! Plain operations on nodes, and transactions. A lost answer to a write is not looked for: it is ConnectionLost.
 
+pub mod cache;
 pub mod watch;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::client::Client;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::path;
 use crate::session::call::{Failure, refusal, refused_create};
@@ -93,6 +94,40 @@ impl Nodes {
         self.write("set", path, |server| server.set_data(path, data, version)).await
     }
 
+    /// Replaces the data by what `change` makes of it: reads, calls, sets if nobody has changed it meanwhile, else once more with
+    /// what is there then. NoNode: there is no such node. ConnectionLost: the data may have been replaced, or not.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// use zkrecipes::{Client, CreateMode};
+    ///
+    /// let client = Client::connect("embedded:", Default::default()).await?;
+    /// let nodes = client.nodes();
+    /// nodes.create("/hosts", b"a", CreateMode::Persistent).await?;
+    /// nodes.update("/hosts", |hosts| [hosts, b",b"].concat()).await?;
+    /// assert_eq!(nodes.get("/hosts").await?.0, b"a,b");
+    /// # Ok(()) });
+    /// ```
+    pub async fn update(&self, path: &str, mut change: impl FnMut(&[u8]) -> Vec<u8>) -> Result<Stat> {
+        self.try_update(path, |data| Ok(change(data))).await
+    }
+
+    /// The same with a change that may fail: then nothing is replaced.
+    pub async fn try_update<E: From<Error>>(
+        &self,
+        path: &str,
+        mut change: impl FnMut(&[u8]) -> Result<Vec<u8>, E>,
+    ) -> Result<Stat, E> {
+        loop {
+            let (data, stat) = self.get(path).await?;
+            let changed = change(&data)?;
+            match self.set(path, &changed, Some(stat.version)).await {
+                Err(error) if error.kind() == ErrorKind::BadVersion => {}
+                answer => return Ok(answer?),
+            }
+        }
+    }
+
     /// Deletes a node without children, if it has that version; `None` for whichever it has.
     pub async fn delete(&self, path: &str, version: Option<i32>) -> Result<()> {
         path::changeable(path)?;
@@ -137,7 +172,7 @@ impl Nodes {
                 Err(Failure::Refused(WireError::NotEmpty)) => {
                     let names = match self.children(&top).await {
                         Ok(names) => names,
-                        Err(error) if error.kind() == crate::error::ErrorKind::NoNode => continue,
+                        Err(error) if error.kind() == ErrorKind::NoNode => continue,
                         Err(error) => return Err(error),
                     };
                     let below: Vec<_> = names.iter().map(|name| path::join(&top, name)).collect();

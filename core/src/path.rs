@@ -105,6 +105,11 @@ pub(crate) fn name(path: &str) -> &str {
     path.rfind('/').map_or(path, |at| &path[at + 1..])
 }
 
+/// Whether a valid path is `top`, or below it.
+pub(crate) fn is_within(path: &str, top: &str) -> bool {
+    top == "/" || path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

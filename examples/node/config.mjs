@@ -6,7 +6,7 @@ import { Client } from 'zkrecipes'
 
 const client = await Client.connect(process.argv[2] ?? 'embedded:')
 const config = client.config('/config/limits')
-await config.set(JSON.stringify({ exports: 3 }))
+await config.update((limits) => limits ?? JSON.stringify({ exports: 3 }))
 
 const changes = [5, 8]
 for await (const now of config.watch()) {

@@ -22,6 +22,10 @@ async def follow(client: zkrecipes.aio.Client, name: str) -> None:
             break
 
 
+def raised(value: bytes | None) -> str:
+    return str(min(int(value or 0) + 10, 30))
+
+
 async def main() -> None:
     async with zkrecipes.aio.Client(hosts) as client:
         followers = asyncio.gather(follow(client, "ann"), follow(client, "bob"))
@@ -29,11 +33,8 @@ async def main() -> None:
         await limit.set("10")
 
         # Raise it by ten until it is 30, whoever else does the same.
-        while (now := await limit.get()) and int(now.value) < 30:
-            try:
-                await limit.set(str(int(now.value) + 10), now.version)
-            except zkrecipes.aio.BadVersion:
-                print("somebody was faster, again")
+        while (await limit.update(raised)).value != b"30":
+            print(f"raised by {await client.whoami()}")
         await followers
 
 

@@ -2,13 +2,14 @@
 
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::time::Duration;
 
 use zkrecipes::drive::{Done, Granted};
 use zkrecipes::{
     Cached, Client, Contender, Error, PartResult, QueueStats, Result, Stat, Transaction, Versioned,
 };
 
-use crate::collections::{Buffer, Strings, zkr_buffer};
+use crate::collections::{Buffer, Strings, zkr_buffer, zkr_strings};
 use crate::error::{zkr_error, zkr_status};
 use crate::events::{self, Door, Listener};
 use crate::handle::{self, Object};
@@ -149,6 +150,27 @@ impl Fill<(Vec<u8>, Stat)> for (HandlePlace<zkr_buffer>, Place<zkr_stat>) {
     fn fill(self, client: &Client, (bytes, stat): (Vec<u8>, Stat)) -> Result<()> {
         self.1.fill(client, stat)?;
         self.0.put(|| handle::publish(Buffer::new(bytes)))
+    }
+}
+
+impl Fill<Option<(Vec<u8>, Stat)>> for (Place<bool>, HandlePlace<zkr_buffer>, Place<zkr_stat>) {
+    fn fill(self, client: &Client, found: Option<(Vec<u8>, Stat)>) -> Result<()> {
+        self.0.put(found.is_some());
+        found.map_or(Ok(()), |found| (self.1, self.2).fill(client, found))
+    }
+}
+
+impl Fill<Option<Vec<String>>> for (Place<bool>, HandlePlace<zkr_strings>) {
+    fn fill(self, client: &Client, found: Option<Vec<String>>) -> Result<()> {
+        self.0.put(found.is_some());
+        found.map_or(Ok(()), |names| self.1.fill(client, names))
+    }
+}
+
+impl Fill<Duration> for Place<i64> {
+    fn fill(self, _: &Client, found: Duration) -> Result<()> {
+        self.put(i64::try_from(found.as_millis()).unwrap_or(i64::MAX));
+        Ok(())
     }
 }
 
@@ -334,7 +356,7 @@ impl Fill<Option<Cached>> for (Place<bool>, HandlePlace<zkr_buffer>, Place<i32>,
     fn fill(self, client: &Client, found: Option<Cached>) -> Result<()> {
         self.0.put(found.is_some());
         let Some(found) = found else { return Ok(()) };
-        self.3.put(i64::try_from(found.age.as_millis()).unwrap_or(i64::MAX));
+        self.3.fill(client, found.age)?;
         (self.1, self.2).fill(client, found.value)
     }
 }

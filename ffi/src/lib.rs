@@ -111,9 +111,17 @@ mod followed;
 #[path = "generated/sequencer.rs"]
 mod sequencer;
 
+#[path = "generated/whoami.rs"]
+mod whoami;
+
 mod transaction;
 
 mod nodes;
+
+#[path = "generated/node_cache.rs"]
+mod node_cache;
+
+mod updates;
 
 mod cancel;
 

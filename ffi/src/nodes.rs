@@ -2,11 +2,17 @@
 
 use std::ffi::c_void;
 
-use zkrecipes::{CreateMode, Result, Stat, WatchKind};
+use zkrecipes::{Client, CreateMode, NodeCache, Result, Stat, WatchKind};
 
-use crate::collections::{zkr_buffer, zkr_strings};
+use crate::answers::{Handed, Tell};
+use crate::collections::{Strings, zkr_buffer, zkr_strings};
 use crate::error::{zkr_error, zkr_status};
+use crate::events::Listener;
+use crate::handle;
+use crate::input::to_c;
+use crate::node_cache::{NodeCacheHandle, zkr_node_cache};
 use crate::options::choice;
+use crate::verbs::Recipe;
 
 #[path = "generated/nodes.rs"]
 mod generated;
@@ -106,6 +112,39 @@ pub type zkr_strings_callback = Option<
         user_data: *mut c_void,
     ),
 >;
+
+/// The end of zkr_nodes_cache_async. On ZKR_OK the cache belongs to the callback, otherwise it is NULL; the error is only lent.
+pub type zkr_node_cache_callback = Option<
+    unsafe extern "C" fn(
+        status: zkr_status,
+        cache: *mut zkr_node_cache,
+        error: *const zkr_error,
+        user_data: *mut c_void,
+    ),
+>;
+
+impl Handed for NodeCache {
+    type Object = NodeCacheHandle;
+
+    fn object(self, client: &Client) -> NodeCacheHandle {
+        Recipe { client: client.clone(), path: to_c(self.path()), core: self, is_part: false }
+    }
+}
+
+impl Tell<Result<Vec<String>>>
+    for unsafe extern "C" fn(zkr_status, *mut zkr_strings, *const zkr_error, *mut c_void)
+{
+    fn tell(listener: Listener<Self>, told: Result<Vec<String>>) {
+        listener.report(
+            told,
+            |found| handle::publish(Strings::new(found)),
+            // SAFETY: a function of this type, as the caller gave it.
+            |function, status, found, error, data| unsafe {
+                function(status, found.unwrap_or(std::ptr::null_mut()), error, data);
+            },
+        );
+    }
+}
 
 pub(crate) fn mode(given: GivenCreateMode) -> Result<CreateMode> {
     use zkr_create_mode::*;

@@ -215,6 +215,9 @@ class Client extends Remote {
   async watchSequencer(sequencer, options) {
     await wait(this, 'watchSequencer', options, check.text('sequencer', sequencer))
   }
+  async whoami(options) {
+    return ask(this, 'whoami', options)
+  }
   // --- end of generated
 
   get nodes() {

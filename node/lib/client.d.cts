@@ -239,6 +239,12 @@ export class Client {
   checkSequencer(sequencer: string, options?: SignalOptions): Promise<boolean>
   /** Resolves when the acquisition that this `held.sequencer` names no longer stands; `TIMEOUT` when it still does then. */
   watchSequencer(sequencer: string, options?: WaitOptions): Promise<void>
+  /**
+   * As whom the server knows this client, each as `scheme:id`, which is what an access list names: by the address it comes from,
+   * by its credentials and by its certificate. Of digest credentials it is the user alone. `INVALID`: servers before 3.7 do not
+   * tell.
+   */
+  whoami(options?: SignalOptions): Promise<string[]>
   // --- end of generated
   /** Plain node operations. */
   readonly nodes: Nodes

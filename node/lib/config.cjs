@@ -1,12 +1,12 @@
 'use strict'
 
-// Generated from api/config.toml by api/generate; do not edit.
-
 const check = require('./check.cjs')
 const { asIs, feed } = require('./feed.cjs')
 const { Remote, ask, properties } = require('./remote.cjs')
 
+/** A value that many follow. */
 class Config extends Remote {
+  // --- generated from api: verbs of Config
   static { properties(this, 'path', 'cached') }
 
   async get(options) {
@@ -23,8 +23,30 @@ class Config extends Remote {
     return ask(this, 'create', options, check.bytes('value', value))
   }
 
+  async compareAndSet(value, version, options) {
+    const args = [check.bytes('value', value)]
+    const given = check.orOption('compareAndSet', 'version', version, options, ['signal'])
+    return ask(this, 'compareAndSet', { signal: given.signal }, ...args, check.version(given.version))
+  }
+
   watch(options) {
     return feed(this, 'watch', options, asIs)
+  }
+  // --- end of generated
+
+  /** Replaces the value by what `change` makes of it, if nobody has set it meanwhile, else once more. */
+  async update(change, options) {
+    check.callable('change', change)
+    for (;;) {
+      const before = await this.get(options)
+      const made = check.bytes('what change returned', await change(before?.value ?? null))
+      // What the caller changes while the request is under way is not what was set.
+      const value = Buffer.from(made)
+      const version = before?.version
+      if (await this.compareAndSet(value, version, options)) {
+        return { value, version: version === undefined ? 0 : version + 1 }
+      }
+    }
   }
 }
 

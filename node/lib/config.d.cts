@@ -20,7 +20,6 @@ export interface Cached {
   age: number
 }
 
-// --- generated from api: types of Config
 /**
  * A value that many follow.
  *
@@ -34,6 +33,7 @@ export interface Cached {
  */
 export class Config {
   private constructor()
+  // --- generated from api: types of Config
   /** What it is made with. */
   readonly path: string
   /** The value, or null if nobody has set it. */
@@ -50,9 +50,25 @@ export class Config {
    * looking; `CONNECTION_LOST`: nobody can tell whether it was set.
    */
   create(value: Data, options?: SignalOptions): Promise<number>
+  /**
+   * Sets the value if it still has that version, or, without one, if there still is none; resolves with whether it did. This is
+   * a step of `update`, made once, also where the answer got lost. `CONNECTION_LOST`: nobody can know whether it was.
+   */
+  compareAndSet(value: Data, version?: number, options?: SignalOptions): Promise<boolean>
+  compareAndSet(value: Data, options: VersionOptions): Promise<boolean>
   /** The value now and whenever it has changed, always the latest; null where there is none. */
   watch(options?: SignalOptions): Feed<Versioned | null>
   /** What this handle has been told last, by `get` or a feed of its own, without asking anybody; null before that. */
   readonly cached: Cached | null
+  // --- end of generated
+  /**
+   * Replaces the value by what `change` returns or resolves with, of what it is; of null where nobody has set it. If somebody sets it
+   * meanwhile, `change` is called again, with that value. Resolves with what was set. Each change is made once, also where an answer
+   * got lost; `CONNECTION_LOST`: nobody can know whether it was. What `change` throws sets nothing.
+   *
+   * ```js
+   * await config.update((value) => JSON.stringify({ ...JSON.parse(String(value ?? '{}')), exports: 4 }))
+   * ```
+   */
+  update(change: (value: Buffer | null) => Data | Promise<Data>, options?: SignalOptions): Promise<Versioned>
 }
-// --- end of generated

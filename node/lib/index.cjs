@@ -18,13 +18,13 @@ const { Latch } = require('./latch.cjs')
 const { Lock, MultiLock, ReadWriteLock } = require('./lock.cjs')
 const { onLog } = require('./log.cjs')
 const { Names } = require('./names.cjs')
-const { Nodes, Transaction } = require('./nodes.cjs')
+const { NodeCache, Nodes, Transaction } = require('./nodes.cjs')
 const { Partitioner } = require('./partitioner.cjs')
 const { Backlog, DeadLetters, DelayQueue, PriorityQueue, Queue } = require('./queue.cjs')
 const { Semaphore } = require('./semaphore.cjs')
 
 module.exports = {
   AbortError, Backlog, Barrier, Client, CommitTransaction, Config, Counter, DeadLetters, DelayQueue, Discovery, DoubleBarrier, Election,
-  Feed, Group, Held, Instance, Item, Latch, Leadership, Lock, MultiLock, Names, Nodes, Partitioner, PriorityQueue, Proposal, Queue,
-  ReadWriteLock, Registration, Semaphore, Transaction, TwoPhaseCommit, ZkRecipesError, onLog, version,
+  Feed, Group, Held, Instance, Item, Latch, Leadership, Lock, MultiLock, Names, NodeCache, Nodes, Partitioner, PriorityQueue, Proposal,
+  Queue, ReadWriteLock, Registration, Semaphore, Transaction, TwoPhaseCommit, ZkRecipesError, onLog, version,
 }

@@ -1,8 +1,9 @@
 'use strict'
 
 const check = require('./check.cjs')
-const { feed } = require('./feed.cjs')
-const { Remote, ask, call, make } = require('./remote.cjs')
+const { made } = require('./dispose.cjs')
+const { asIs, feed } = require('./feed.cjs')
+const { Remote, ask, attend, call, callsOf, make, properties } = require('./remote.cjs')
 
 /** A node's metadata: times as dates, ids as bigints. */
 function statOf(stat) {
@@ -98,6 +99,27 @@ class Nodes extends Remote {
   }
   // --- end of generated
 
+  /** Replaces the data by what `change` makes of it, if nobody has set it meanwhile, else once more. */
+  async update(path, change, options) {
+    check.callable('change', change)
+    for (;;) {
+      const { data, stat } = await this.get(path, options)
+      const changed = check.bytes('what change returned', await change(data))
+      try {
+        return await this.set(path, changed, { ...options, version: stat.version })
+      } catch (error) {
+        if (error.code !== 'BAD_VERSION') throw error
+      }
+    }
+  }
+
+  /** Keeps a node and all that is below it. */
+  async cache(path, options) {
+    const signal = check.signalOf('cache', options)
+    const kept = await attend(this, signal, 'cache', [check.text('path', path)], (kept) => kept.withdraw())
+    return new NodeCache(made, callsOf(this), kept.handOver(), 'client.nodes.cache(path)')
+  }
+
   /** The state now and whenever it has changed: `watch(path, kind, options)`, or `watch(path, options)`. */
   watch(path, kind, options) {
     check.text('path', path)
@@ -109,6 +131,30 @@ class Nodes extends Remote {
   /** Writes that happen all or not at all. */
   transaction() {
     return make(Transaction, this, 'transaction')
+  }
+}
+
+/** A node and all that is below it. */
+class NodeCache extends Remote {
+  // --- generated from api: verbs of NodeCache
+  static { properties(this, 'path') }
+
+  changes(options) {
+    return feed(this, 'changes', options, asIs)
+  }
+  // --- end of generated
+
+  static { properties(this, 'age') }
+
+  /** What is known of a node. */
+  get(path) {
+    const found = call(this, 'get', check.text('path', path))
+    return found === null ? null : contentOf(found)
+  }
+
+  /** The names of the children of a node. */
+  children(path) {
+    return call(this, 'children', check.text('path', path))
   }
 }
 
@@ -146,4 +192,4 @@ class Transaction extends Remote {
   // --- end of generated
 }
 
-module.exports = { Nodes, Transaction }
+module.exports = { NodeCache, Nodes, Transaction }

@@ -61,6 +61,22 @@ export class Nodes {
   deleteAll(path: string, options?: SignalOptions): Promise<void>
   // --- end of generated
   /**
+   * Replaces the data of a node by what `change` returns or resolves with. If somebody sets it meanwhile, `change` is called again, with
+   * that. `NO_NODE`: there is no such node. `CONNECTION_LOST`: the data may have been replaced, or not.
+   */
+  update(path: string, change: (data: Buffer) => Data | Promise<Data>, options?: SignalOptions): Promise<Stat>
+  /**
+   * Keeps a node and all that is below it here: resolves when all of it is known, and follows it from then on. The node need not exist;
+   * what we may not read is left out. It costs two requests for each node at first, then one or two for each change, whoever reads it
+   * how often.
+   *
+   * ```js
+   * const flags = await client.nodes.cache('/flags')
+   * console.log(String(flags.get('/flags/dark-mode')?.data) === 'on')
+   * ```
+   */
+  cache(path: string, options?: SignalOptions): Promise<NodeCache>
+  /**
    * The state of a node now and whenever it has changed, always the latest, over reconnections, new sessions, deletion and
    * re-creation; the node need not exist. Of a kind: its `data`, unless told, or the names of its `children`, null while there is
    * no such node; or the `subtree`, the content of it and of all nodes below it by path, which costs a watch for each of them.
@@ -77,6 +93,29 @@ export class Nodes {
   watch(path: string, options: SignalOptions & { kind: 'subtree' }): Feed<Record<string, Content>>
   /** Writes that happen all or not at all. */
   transaction(): Transaction<[]>
+}
+
+/** A node and all that is below it, kept here: reading it asks nobody. It is followed until it is garbage, and so are its feeds. */
+export class NodeCache {
+  private constructor()
+  // --- generated from api: types of NodeCache
+  /** The path of the topmost node. */
+  readonly path: string
+  /**
+   * The paths of what has come, has gone or is different; at first of all that is there. The cache knows it by then, and a slow
+   * reader is told of a path once, however often it has changed.
+   */
+  changes(options?: SignalOptions): Feed<string[]>
+  // --- end of generated
+  /** What stands in a node at or below the path; null if there is none. Asks nobody. `INVALID`: another path. */
+  get(path: string): Content | null
+  /** The names of the children of such a node, sorted; null if there is no such node. Asks nobody. */
+  children(path: string): string[] | null
+  /**
+   * Milliseconds: how old what is known may be. So long ago, for certain, it was still so. While servers answer, less than half of the
+   * session timeout.
+   */
+  readonly age: number
 }
 
 /** What became of one part of a transaction: the path that was created, the stat of what was set, null for the others. */

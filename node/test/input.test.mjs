@@ -18,7 +18,7 @@ const BAD_PATHS = {
   'with the first character beyond U+FFFF': '/locks/\u{10000}/report',
 }
 /** Every verb of a client that makes something at a path. */
-const OTHER_VERBS = ['constructor', 'close', 'version', 'ref', 'unref', 'onState', 'updateHosts', 'multiLock', 'checkSequencer', 'watchSequencer']
+const OTHER_VERBS = ['constructor', 'close', 'version', 'ref', 'unref', 'onState', 'updateHosts', 'multiLock', 'checkSequencer', 'watchSequencer', 'whoami']
 const FACTORIES = Object.entries(Object.getOwnPropertyDescriptors(Client.prototype))
   .filter(([name, { value }]) => typeof value === 'function' && !OTHER_VERBS.includes(name))
   .map(([name]) => name)

@@ -119,3 +119,57 @@ promise('a payload is taken when the verb is called', async (world) => {
   await created
   assert.equal(String((await nodes.get(world.path('p/node'))).data), 'before')
 })
+
+promise('what a function makes of a value is set, once', async (world) => {
+  const client = await world.connect()
+  const config = client.config(world.path('config'))
+  assert.deepEqual(await config.update((value) => `${value ?? ''}a`), { value: Buffer.from('a'), version: 0 })
+  let times = 0
+  const changed = await config.update(async (value) => {
+    // Somebody else is faster the first time.
+    if (times++ === 0) await config.set('b')
+    return `${value}c`
+  })
+  assert.deepEqual([changed, times], [{ value: Buffer.from('bc'), version: 2 }, 2])
+  assert.deepEqual([await config.compareAndSet('d', 1), await config.compareAndSet('d', 2)], [false, true])
+  await assert.rejects(() => config.update(() => { throw new Error('mine') }), /mine/)
+  for (const wrong of [undefined, 'text']) await rejects(config.update(wrong), 'INVALID', /change/)
+  await rejects(config.update(() => 5), 'INVALID', /change/)
+  const path = world.path('node')
+  await client.nodes.create(path, 'x')
+  assert.equal((await client.nodes.update(path, (data) => `${data}y`)).version, 1)
+  await rejects(client.nodes.update(world.path('none'), () => ''), 'NO_NODE')
+  await rejects(client.nodes.update(path), 'INVALID', /change/)
+})
+
+promise('a tree is kept and read without asking', async (world) => {
+  const client = await world.connect()
+  const top = world.path('tree')
+  await client.nodes.ensure(`${top}/a`)
+  const cache = await client.nodes.cache(top)
+  assert.equal(cache.path, top)
+  assert.deepEqual(cache.children(top), ['a'])
+  assert.equal(cache.get(`${top}/a`).stat.version, 0)
+  assert.deepEqual([cache.get(`${top}/b`), cache.children(`${top}/b`)], [null, null])
+  assert.ok(cache.age >= 0 && cache.age < 10_000)
+  assert.throws(() => cache.get('/'), { code: 'INVALID' })
+  assert.throws(() => cache.get(5), { code: 'INVALID' })
+  let round = 0
+  for await (const paths of cache.changes()) {
+    if (round++ === 0) {
+      assert.deepEqual(paths, [top, `${top}/a`])
+      await client.nodes.set(`${top}/a`, 'x')
+    } else {
+      assert.deepEqual(paths, [`${top}/a`])
+      break
+    }
+  }
+  assert.equal(String(cache.get(`${top}/a`).data), 'x')
+  const gone = AbortSignal.abort(new Error('gone'))
+  await assert.rejects(client.nodes.cache(top, { signal: gone }), /gone/)
+})
+
+promise('a client is told who it is', async (world) => {
+  const client = await world.connect({ auth: { scheme: 'digest', credential: 'billing:secret' } })
+  assert.deepEqual(await client.whoami(), ['ip:127.0.0.1', 'digest:billing'])
+})

@@ -46,6 +46,7 @@ async function everything(world) {
     CommitTransaction: await commits.begin('one', ['site'], '', 60_000),
     Held: await client.lock(world.path('lock')).acquire(),
     Leadership: await client.election(world.path('led')).campaign(),
+    NodeCache: await client.nodes.cache(world.path('kept')),
     Nodes: client.nodes,
     Proposal: await commits.next(),
     Registration: await things.Discovery.register({ name: 'web', address: 'localhost' }),

@@ -75,3 +75,46 @@ def test_a_time_to_live_that_cannot_be_is_refused(server: EmbeddedServer) -> Non
         with pytest.raises(zkrecipes.Invalid, match="extendedTypesEnabled") as refused:
             nodes.create("/a", ttl=HOUR)
         assert refused.value.path == "/a"
+
+
+def test_a_tree_is_kept_and_read_without_asking(server: EmbeddedServer) -> None:
+    with zkrecipes.Client(server.connect_string) as client:
+        client.nodes.ensure("/tree/a")
+        cache = client.nodes.cache("/tree")
+        server.clear_log()
+        assert (cache.path, repr(cache)) == ("/tree", "<NodeCache /tree>")
+        assert cache.children("/tree") == ["a"]
+        found = cache.get("/tree/a")
+        assert found is not None
+        assert (found[0], found[1].version, cache.get("/tree/b"), cache.children("/tree/b")) == (b"", 0, None, None)
+        assert 0 <= cache.age < 10
+        assert not [entry for entry in server.log() if entry.op in ("getData", "getChildren2", "exists")]
+        with pytest.raises(zkrecipes.Invalid, match="not below /tree"):
+            cache.get("/other")
+        changes = iter(cache.changes())
+        assert next(changes) == ["/tree", "/tree/a"]
+        assert client.nodes.update("/tree/a", lambda data: data + b"x").version == 1
+        assert next(changes) == ["/tree/a"]
+        assert (cache.get("/tree/a") or [None])[0] == b"x"
+    with pytest.raises(zkrecipes.Closed):
+        cache.get("/tree")
+
+
+def test_a_tree_is_kept_for_asyncio(server: EmbeddedServer) -> None:
+    async def main() -> None:
+        async with aio.Client(server.connect_string) as client:
+            await client.nodes.ensure("/aio-tree/a")
+            cache = await client.nodes.cache("/aio-tree")
+            assert cache.children("/aio-tree") == ["a"]
+            async for paths in cache.changes():
+                if "/aio-tree/b" in paths:
+                    break
+                await client.nodes.ensure("/aio-tree/b")
+            assert cache.children("/aio-tree") == ["a", "b"]
+
+    asyncio.run(main())
+
+
+def test_a_client_is_told_who_it_is(server: EmbeddedServer) -> None:
+    with zkrecipes.Client(server.connect_string, auth=("digest", "billing:secret")) as client:
+        assert client.whoami() == ["ip:127.0.0.1", "digest:billing"]

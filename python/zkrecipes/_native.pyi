@@ -303,6 +303,11 @@ class ClientBase(SessionBase):
         """Whether the acquisition that this `held.sequencer` names, of anybody in any language, still stands."""
     def watch_sequencer(self, sequencer: str, timeout: float | None = None) -> None:
         """Waits until the acquisition that this `held.sequencer` names no longer stands; Timeout after `timeout` seconds."""
+    def whoami(self) -> list[str]:
+        """As whom the server knows this client, each as `scheme:id`, which is what an access list names: by the address it comes
+        from, by its credentials and by its certificate. Of digest credentials it is the user alone. Invalid: servers before 3.7
+        do not tell.
+        """
     @property
     def nodes(self) -> Nodes:
         """Plain node operations."""
@@ -943,6 +948,12 @@ class ConfigBase:
         may or may not have been set.
         """
 
+    def compare_and_set(self, value: bytes | str, version: int | None = None) -> bool:
+        """Sets the value if it still has that version, or, with None, if there still is none; returns whether it did.
+        This is a step of `update`, made once, also where the answer got lost. ConnectionLost: nobody can know
+        whether it was.
+        """
+
     def watch(self) -> Feed[Versioned | None]:
         """The value now, and whenever it has changed: always the latest, None where there is none."""
 
@@ -969,8 +980,15 @@ class Config(ConfigBase):
     ...     print(now.value)                                # this one, and every later one
     ...     break
     b'green'
+    >>> mode.update(lambda value: value + b"er")            # made once, whoever else sets it meanwhile
+    Versioned(value=b'greener', version=2)
     >>> client.close()
     """
+    def update(self, change: Callable[[bytes | None], bytes | str]) -> Versioned:
+        """Replaces the value by what `change` returns for it; for None, where nobody has set it. If somebody sets it
+        meanwhile, `change` is called again, with that value. Returns what was set. Each change is made once, also where an
+        answer got lost; ConnectionLost: nobody can know whether it was made. What `change` raises sets nothing.
+        """
 
 @disjoint_base
 class CounterBase:
@@ -1315,6 +1333,51 @@ class Names(NamesBase):
     """
 
 @disjoint_base
+class NodeCacheBase:
+    """What `NodeCache` is on both faces."""
+
+    def __new__(cls, seed: Seed) -> Self: ...
+    @property
+    def path(self) -> str:
+        """The path of the topmost node."""
+
+    def get(self, path: str) -> tuple[bytes, Stat] | None:
+        """The data and Stat of a node at or below the path, or None if there is none. Asks nobody. Invalid: another
+        path.
+        """
+
+    def children(self, path: str) -> list[str] | None:
+        """The names of the children of such a node, sorted, or None if there is no such node. Asks nobody."""
+
+    @property
+    def age(self) -> float:
+        """How old what is known may be, in seconds: so long ago, for certain, it was still so. While servers answer,
+        less than half of the session timeout.
+        """
+
+    def changes(self) -> Feed[list[str]]:
+        """The paths of what has come, has gone or is different; at first of all that is there. The cache knows it by
+        then, and a slow reader is told of a path once, however often it has changed.
+        """
+
+@final
+class NodeCache(NodeCacheBase):
+    """A node and all that is below it, kept here: reading it asks nobody. Made by `client.nodes.cache(path)`.
+
+    >>> import zkrecipes
+    >>> client = zkrecipes.Client("embedded:/cache-doc")
+    >>> client.nodes.ensure("/flags/dark-mode")
+    >>> cache = client.nodes.cache("/flags")
+    >>> cache.children("/flags"), cache.get("/flags/dark-mode")[0], cache.get("/flags/other")
+    (['dark-mode'], b'', None)
+    >>> for paths in cache.changes():                       # all that is there, then what is different
+    ...     print(paths)
+    ...     break
+    ['/flags', '/flags/dark-mode']
+    >>> client.close()
+    """
+
+@disjoint_base
 class NodesBase:
     """What `Nodes` is on both faces."""
 
@@ -1352,6 +1415,12 @@ class NodesBase:
     def delete_all(self, path: str) -> None:
         """Deletes a node and all below it."""
 
+    def cache(self, path: str) -> NodeCache:
+        """Keeps a node and all that is below it here: waits until all of it is known, and follows it from then on. The
+        node need not exist; what we may not read is left out. It costs two requests for each node at first, then
+        one or two for each change, whoever reads it how often.
+        """
+
     @overload
     def watch(self, path: str, kind: Literal["data"] = "data") -> Feed[tuple[bytes, Stat] | None]:
         """How a node stands now, and whenever that has changed: its data and Stat, the names of its "children", or by
@@ -1385,8 +1454,14 @@ class Nodes(NodesBase):
     >>> data, stat = client.nodes.get("/nodes-doc/item-0000000000")
     >>> data, stat.version
     (b'first', 0)
+    >>> client.nodes.update("/nodes-doc/item-0000000000", bytes.upper).version
+    1
     >>> client.close()
     """
+    def update(self, path: str, change: Callable[[bytes], bytes | str]) -> Stat:
+        """Replaces the data of a node by what `change` returns for it. If somebody sets it meanwhile, `change` is called
+        again, with that. NoNode: there is no such node. ConnectionLost: the data may have been replaced, or not.
+        """
 
 @disjoint_base
 class PartitionerBase:

@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal, cast, overload
 
 from . import _native
 from ._bridge import Answers, awaited, instead
+from ._callbacks import awaited as answered
 from ._feeds import Feed
 from ._held import Transaction
+from ._recipes import NodeCache
+from ._updates import check_change
 from ._values import Stat
 
 
@@ -35,8 +39,23 @@ class Nodes(_native.NodesBase):
     def ensure(self) -> None: ...
     @instead(awaited(_native.NodesBase.delete_all))
     def delete_all(self) -> None: ...
+    @instead(Answers[NodeCache].awaited(_native.NodesBase.cache))
+    def cache(self) -> None: ...
 
     # --- end of generated
+
+    async def update(self, path: str, change: Callable[[bytes], bytes | str | Awaitable[bytes | str]]) -> Stat:
+        """Replaces the data of a node by what `change`, which may be a coroutine function, returns for it. If somebody
+        sets it meanwhile, `change` is called again, with that. NoNode: there is no such node. ConnectionLost: the data
+        may have been replaced, or not.
+        """
+        check_change(change, on_a_loop=True)
+        while True:
+            data, stat = await self.get(path)
+            try:
+                return await self.set(path, await answered(change(data)), stat.version)
+            except _native.BadVersion:
+                pass
 
     @overload
     def watch(self, path: str, kind: Literal["data"] = "data") -> Feed[tuple[bytes, Stat] | None]: ...

@@ -30,19 +30,6 @@ class CommitTransaction(_native.CommitTransactionBase):
     def outcome(self) -> None: ...
 
 
-class Config(_native.ConfigBase):
-    """A value that many follow. Made by `client.config(path)`."""
-
-    @instead(awaited(_native.ConfigBase.get))
-    def get(self) -> None: ...
-    @instead(awaited(_native.ConfigBase.set))
-    def set(self) -> None: ...
-    @instead(awaited(_native.ConfigBase.create))
-    def create(self) -> None: ...
-    @instead(feeding(_native.ConfigBase.watch))
-    def watch(self) -> None: ...
-
-
 class Counter(_native.CounterBase):
     """A number that many count on. Every change is applied exactly once, also when its answer gets lost;
     ConnectionLost where that cannot be known any more. Made by `client.counter(path)`.
@@ -135,6 +122,13 @@ class Names(_native.NamesBase):
     def list(self) -> None: ...
     @instead(feeding(_native.NamesBase.watch))
     def watch(self) -> None: ...
+
+
+class NodeCache(_native.NodeCacheBase):
+    """A node and all that is below it, kept here: reading it asks nobody. Made by `client.nodes.cache(path)`."""
+
+    @instead(feeding(_native.NodeCacheBase.changes))
+    def changes(self) -> None: ...
 
 
 class PriorityQueue(Backlog, _native.PriorityQueueBase):

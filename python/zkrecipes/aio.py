@@ -65,13 +65,13 @@ from ._queues import DeadLetters, Item
 from ._recipes import (
     Barrier,
     CommitTransaction,
-    Config,
     Counter,
     DelayQueue,
     Discovery,
     Group,
     Latch,
     Names,
+    NodeCache,
     PriorityQueue,
     Proposal,
     Queue,
@@ -81,6 +81,7 @@ from ._recipes import (
 
 # --- end of generated
 from ._scopes import Scope, this_task
+from ._updates import Config
 from ._values import (
     Cached,
     Changed,
@@ -154,6 +155,7 @@ __all__ = [
     "MultiLock",
     "Names",
     "NoNode",
+    "NodeCache",
     "Nodes",
     "NotEmpty",
     "NotHeld",
@@ -437,6 +439,8 @@ class Client(_native.ClientBase):
     def check_sequencer(self) -> None: ...
     @instead(awaited(_native.ClientBase.watch_sequencer))
     def watch_sequencer(self) -> None: ...
+    @instead(awaited(_native.ClientBase.whoami))
+    def whoami(self) -> None: ...
 
     def lock(
         self,
@@ -548,6 +552,7 @@ for _class in (
     Group,
     Latch,
     Names,
+    NodeCache,
     Nodes,
     Partitioner,
     PriorityQueue,

@@ -43,6 +43,7 @@ using namespace std::chrono_literals;
 #define RECIPE_TESTS(X)                            \
   X(a_transaction_tells_what_became_of_its_parts)  \
   X(a_counter_counts_for_everybody)                \
+  X(what_a_function_makes_of_a_value_is_set_once)  \
   X(a_config_is_followed_for_a_scope)              \
   X(a_leadership_is_a_value)                       \
   X(a_leader_can_be_asked)                         \

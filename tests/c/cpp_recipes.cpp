@@ -76,6 +76,42 @@ void instances_are_values_that_can_fail() {
   picked->failed();
 }
 
+void what_a_function_makes_of_a_value_is_set_once() {
+  zkr::Client client(hosts());
+  auto config = client.config(path("updated"));
+  const auto with = [](const std::optional<std::string> &value) { return value.value_or("") + "a"; };
+  CHECK(config.update(with).value == "a" && config.update(with).version == 1);
+  int calls = 0;
+  const auto late = [&](const std::optional<std::string> &value) {
+    if (calls++ == 0) config.set("b");
+    return *value + "c";
+  };
+  const auto now = config.update(late);
+  CHECK(now.value == "bc" && now.version == 3 && calls == 2 && config.get()->version == 3);
+  CHECK(!config.compare_and_set("d", 2) && config.compare_and_set("d", 3) &&
+        !config.compare_and_set("d", -1));
+  try {
+    config.update([](const auto &) -> std::string { throw std::runtime_error("mine"); });
+    CHECK(!"thrown");
+  } catch (const std::runtime_error &) {
+  }
+  CHECK(client.nodes().update(path("updated"), [](const std::string &data) { return data + "e"; }).version ==
+        5);
+  THROWS(client.nodes().update(path("none"), [](const std::string &data) { return data; }),
+         zkr::ErrorKind::NoNode);
+
+  client.nodes().ensure(path("kept/a"));
+  auto cache = client.nodes().cache(path("kept"));
+  CHECK(cache.path() == path("kept") && cache.get(path("kept/a"))->second.version == 0);
+  CHECK((cache.children(path("kept")) == std::vector<std::string>{"a"}) && !cache.get(path("kept/b")));
+  CHECK(cache.age() < 10s && !cache.children(path("kept/b")));
+  std::atomic<int> told{0};
+  const auto subscription =
+      cache.changes([&](const std::vector<std::string> &paths) { told += static_cast<int>(paths.size()); });
+  CHECK(eventually([&] { return told == 2; }));
+  CHECK(client.whoami().size() == 1);
+}
+
 void a_config_is_followed_for_a_scope() {
   zkr::Client a(hosts()), b(hosts());
   auto config = a.config(path("config")), same = b.config(path("config"));

@@ -74,6 +74,8 @@
   X(a_transaction_is_all_or_nothing)                                \
   X(a_transaction_tells_what_became_of_its_parts)                   \
   X(a_counter_counts_in_both_forms)                                 \
+  X(a_value_is_updated_by_a_function)                               \
+  X(a_tree_is_kept_in_both_forms)                                   \
   X(a_config_is_read_and_set_in_both_forms)                         \
   X(a_config_tells_its_latest_value_until_it_is_no_longer_followed) \
   X(names_are_bound_and_looked_up_in_both_forms)                    \

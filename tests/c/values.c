@@ -130,6 +130,129 @@ static zkr_config *config_on(zkr_client *client, const char *path) {
   return config;
 }
 
+static void append(const void *value, size_t size, zkr_update *update, void *suffix) {
+  char longer[64];
+  int length = snprintf(longer, sizeof longer, "%.*s%s", (int)size, value ? (const char *)value : "",
+                        (const char *)suffix);
+  zkr_update_set(update, longer, (size_t)length);
+}
+
+static void leave(const void *value, size_t size, zkr_update *update, void *calls) {
+  (void)value, (void)size, (void)update;
+  ++*(int *)calls;
+}
+
+static void set_nonsense(const void *value, size_t size, zkr_update *update, void *unused) {
+  (void)value, (void)size, (void)unused;
+  zkr_update_set(update, NULL, 5);
+}
+
+/* Somebody else is faster the first time. */
+static void set_late(const void *value, size_t size, zkr_update *update, void *config) {
+  zkr_error *error = NULL;
+  if (size == 1) OK(zkr_config_set(config, "xyz", 3, -1, NULL, &error));
+  append(value, size, update, "!");
+}
+
+void a_value_is_updated_by_a_function(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_config *config = config_on(client, path("updated"));
+  zkr_buffer *value = NULL;
+  zkr_stat stat = {0};
+  int32_t version = -7;
+  int calls = 0;
+  bool is_set = true;
+  ending set = {0};
+
+  OK(zkr_config_update(config, leave, &calls, &value, &version, &error));
+  CHECK(calls == 1 && value == NULL && version == 0);
+  OK(zkr_config_update(config, append, "a", NULL, NULL, &error));
+  OK(zkr_config_update(config, set_late, config, &value, &version, &error));
+  CHECK(strcmp(zkr_buffer_text(value), "xyz!") == 0 && version == 2);
+  zkr_buffer_free(value);
+  OK(zkr_config_update(config, leave, &calls, &value, &version, &error));
+  CHECK(calls == 2 && strcmp(zkr_buffer_text(value), "xyz!") == 0 && version == 2);
+  zkr_buffer_free(value);
+  REFUSED(zkr_config_update(config, NULL, NULL, NULL, NULL, &error), ZKR_INVALID, "change");
+  REFUSED(zkr_config_update(config, set_nonsense, NULL, NULL, NULL, &error), ZKR_INVALID, "data");
+  REFUSED(zkr_config_update(NULL, append, "a", NULL, NULL, &error), ZKR_INVALID, "config");
+  zkr_update_set(NULL, "a", 1);
+  OK(zkr_config_compare_and_set(config, "b", 1, 1, &is_set, &error));
+  CHECK(!is_set);
+  CHECK(zkr_config_compare_and_set_async(config, "b", 1, 2, note_answer, &set) == ZKR_OK);
+  EVENTUALLY(set.calls == 1);
+  CHECK(set.status == ZKR_OK && set.answer);
+
+  OK(zkr_nodes_update(client, path("updated"), append, "c", &stat, &error));
+  CHECK(stat.version == 4 && stat.data_length == 2);
+  OK(zkr_nodes_update(client, path("updated"), leave, &calls, NULL, &error));
+  REFUSED(zkr_nodes_update(client, path("none"), append, "c", NULL, &error), ZKR_NO_NODE, "none");
+  REFUSED(zkr_nodes_update(client, path("updated"), NULL, NULL, NULL, &error), ZKR_INVALID, "change");
+  zkr_config_free(config);
+  zkr_client_free(client);
+}
+
+static void note_paths(zkr_status status, zkr_strings *paths, const zkr_error *error, void *seen) {
+  (void)error;
+  if (status == ZKR_OK) atomic_fetch_add((atomic_int *)seen, (int)zkr_strings_count(paths));
+  zkr_strings_free(paths);
+}
+
+static void note_cache(zkr_status status, zkr_node_cache *cache, const zkr_error *error, void *made) {
+  (void)error;
+  if (status == ZKR_OK) atomic_store((_Atomic(zkr_node_cache *) *)made, cache);
+}
+
+void a_tree_is_kept_in_both_forms(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_node_cache *cache = NULL;
+  _Atomic(zkr_node_cache *) later = NULL;
+  zkr_subscription *subscription = NULL;
+  zkr_strings *names = NULL, *known_as = NULL;
+  zkr_buffer *data = NULL;
+  zkr_stat stat = {0};
+  int64_t age_ms = -1;
+  bool exists = false;
+  atomic_int seen = 0;
+
+  OK(zkr_nodes_ensure(client, path("kept/a"), &error));
+  OK(zkr_nodes_cache(client, path("kept"), &cache, &error));
+  CHECK(strcmp(zkr_node_cache_path(cache), path("kept")) == 0);
+  OK(zkr_node_cache_children(cache, path("kept"), &exists, &names, &error));
+  CHECK(exists && zkr_strings_count(names) == 1 && strcmp(zkr_strings_get(names, 0), "a") == 0);
+  zkr_strings_free(names);
+  OK(zkr_node_cache_get(cache, path("kept/a"), &exists, &data, &stat, &error));
+  CHECK(exists && zkr_buffer_size(data) == 0 && stat.version == 0);
+  zkr_buffer_free(data);
+  data = (zkr_buffer *)1, names = (zkr_strings *)1;
+  OK(zkr_node_cache_get(cache, path("kept/b"), &exists, &data, NULL, &error));
+  CHECK(!exists && data == NULL);
+  OK(zkr_node_cache_children(cache, path("kept/b"), &exists, &names, &error));
+  CHECK(!exists && names == NULL);
+  OK(zkr_node_cache_age(cache, &age_ms, &error));
+  CHECK(age_ms >= 0 && age_ms < 10000);
+  REFUSED(zkr_node_cache_get(cache, "/", &exists, NULL, NULL, &error), ZKR_INVALID, "not below");
+  OK(zkr_node_cache_changes(cache, note_paths, &seen, &subscription, &error));
+  EVENTUALLY(seen == 2);
+  OK(zkr_nodes_ensure(client, path("kept/b"), &error));
+  EVENTUALLY(seen >= 3);
+  OK(zkr_node_cache_get(cache, path("kept/b"), &exists, NULL, NULL, &error));
+  CHECK(exists);
+  zkr_subscription_free(subscription);
+  CHECK(zkr_nodes_cache_async(client, path("kept"), note_cache, &later) == ZKR_OK);
+  EVENTUALLY(later != NULL);
+  zkr_node_cache_free(later);
+  zkr_node_cache_free(cache);
+  zkr_node_cache_free(NULL);
+
+  OK(zkr_client_whoami(client, &known_as, &error));
+  CHECK(zkr_strings_count(known_as) == 1 && strncmp(zkr_strings_get(known_as, 0), "ip:", 3) == 0);
+  zkr_strings_free(known_as);
+  zkr_client_free(client);
+}
+
 void a_config_is_read_and_set_in_both_forms(void) {
   zkr_error *error = NULL;
   zkr_client *client = connected(hosts(), "a");

@@ -57,8 +57,8 @@ C_LOCALS = {
     "zkr_buffer *": "address created", "zkr_subscription *": "subscription", "zkr_counter *": "orders", "zkr_group *": "group", "zkr_entries *": "members",
     "zkr_config *": "limits", "zkr_election *": "election", "zkr_leadership *": "leadership", "zkr_queue *": "queue", "zkr_item *": "item",
     "zkr_two_phase_commit *": "payments", "zkr_proposal *": "proposal", "zkr_part_results *": "results", "const char *": "order payload data",
-    "size_t ": "size length", "int64_t ": "number", "int32_t ": "version", "bool ": "was_set", "zkr_outcome ": "outcome", "sigset_t ": "signals",
-    "zkr_registration *": "registration", "zkr_instances *": "picked",
+    "size_t ": "size length", "int64_t ": "number", "int32_t ": "version", "bool ": "was_set exists", "zkr_outcome ": "outcome", "sigset_t ": "signals",
+    "zkr_registration *": "registration", "zkr_instances *": "picked", "zkr_node_cache *": "flags",
     "struct daemon ": "daemon",
 }  # fmt: skip
 CPP = """

@@ -2,13 +2,15 @@
 //! while the request is under way.
 
 use napi::Env;
-use napi::bindgen_prelude::{BigInt, Buffer, Either3, Null};
+use napi::bindgen_prelude::{BigInt, Buffer, Either, Either3, Null};
 use napi_derive::napi;
 use zkrecipes::{CreateMode, NodeState, PartResult, WatchKind};
 
+use crate::commit::OnItsWay;
+use crate::event_loop::drop_quietly;
 use crate::failure::OrThrow;
 use crate::feed::Feed;
-use crate::generated::{Nodes, Transaction};
+use crate::generated::{NodeCache, Nodes, Transaction};
 use crate::options::finite;
 use crate::remote::same;
 
@@ -111,6 +113,14 @@ impl Nodes {
         Ok(Feed::new(self.0.watch(&path, kind).or_throw(env)?, &self.0.inbox, State::from))
     }
 
+    /// The call's value is a `KeptNodes`.
+    #[napi(catch_unwind)]
+    pub fn cache(&self, path: String) -> f64 {
+        let inbox = self.0.inbox.clone();
+        let cache = |nodes: zkrecipes::Nodes| async move { nodes.cache(&path).await };
+        self.0.ask(cache, |made| KeptNodes(OnItsWay::new(made, inbox)))
+    }
+
     #[napi(catch_unwind)]
     pub fn transaction(&self) -> Transaction {
         Transaction::new(self.0.transaction(), &self.0.inbox)
@@ -130,6 +140,48 @@ impl Transaction {
     ) -> napi::Result<()> {
         let mode = create_mode(&mode, ttl).or_throw(env)?;
         self.0.create(&path, data, mode).or_throw(env)
+    }
+}
+
+/// A cache on its way to who asked for it.
+#[napi(custom_finalize)]
+pub struct KeptNodes(OnItsWay<zkrecipes::NodeCache>);
+
+drop_quietly!(KeptNodes);
+
+#[napi]
+impl KeptNodes {
+    /// The cache, once: it is the caller's from now on.
+    #[napi(catch_unwind)]
+    pub fn hand_over(&self) -> Option<NodeCache> {
+        self.0.take().map(|made| NodeCache::new(made, &self.0.inbox))
+    }
+
+    /// The caller has withdrawn: it is not followed any more.
+    #[napi(catch_unwind)]
+    pub fn withdraw(&self) {
+        drop(self.0.take());
+    }
+}
+
+#[napi]
+impl NodeCache {
+    #[napi(catch_unwind)]
+    pub fn get(&self, env: &Env, path: String) -> napi::Result<Either<Content, Null>> {
+        let found = self.0.get(&path).or_throw(env)?;
+        Ok(found.map_or(Either::B(Null), |found| Either::A(found.into())))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn children(&self, env: &Env, path: String) -> napi::Result<Either<Vec<String>, Null>> {
+        let names = self.0.children(&path).or_throw(env)?;
+        Ok(names.map_or(Either::B(Null), Either::A))
+    }
+
+    /// In milliseconds.
+    #[napi(catch_unwind)]
+    pub fn age(&self) -> f64 {
+        self.0.age().as_secs_f64() * 1000.0
     }
 }
 

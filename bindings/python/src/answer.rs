@@ -2,6 +2,7 @@
 //! and a str-enum.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -77,6 +78,13 @@ impl<T: Answer> Answer for Vec<T> {
 pub fn list<T>(py: Python<'_>, all: Vec<T>, object: impl FnMut(T) -> Answered) -> Answered {
     let all = all.into_iter().map(object).collect::<PyResult<Vec<_>>>()?;
     Ok(all.into_pyobject(py)?.unbind())
+}
+
+/// In seconds.
+impl Answer for Duration {
+    fn answer(self, py: Python<'_>) -> Answered {
+        Ok(self.as_secs_f64().into_pyobject(py)?.into_any().unbind())
+    }
 }
 
 /// A payload.

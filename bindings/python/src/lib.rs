@@ -34,6 +34,7 @@ mod recipes;
 mod semaphore;
 mod services;
 mod testing;
+mod updates;
 mod waiting;
 
 use pyo3::prelude::*;
@@ -89,7 +90,8 @@ mod _native {
     #[pymodule_export]
     use crate::generated::{
         Barrier, CommitTransaction, Config, Counter, DelayQueue, Discovery, DoubleBarrier, Group, Latch,
-        Names, Nodes, Partitioner, PriorityQueue, Proposal, Queue, Registration, Transaction, TwoPhaseCommit,
+        Names, NodeCache, Nodes, Partitioner, PriorityQueue, Proposal, Queue, Registration, Transaction,
+        TwoPhaseCommit,
     };
     // --- end of generated
 
@@ -116,6 +118,7 @@ mod _native {
             generated::GroupBase,
             generated::LatchBase,
             generated::NamesBase,
+            generated::NodeCacheBase,
             generated::NodesBase,
             generated::PartitionerBase,
             generated::PriorityQueueBase,

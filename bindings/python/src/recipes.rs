@@ -273,6 +273,12 @@ impl ClientBase {
         face.run(slf.py(), || async move { drive::watch_sequencer(&client, &sequencer, limit).await })
     }
 
+    #[doc = doc_of!(ClientBase.whoami)]
+    fn whoami(slf: &Bound<'_, Self>) -> Answered {
+        let Origin { face, session } = slf.as_super().get().origin(slf.py())?;
+        face.run(slf.py(), || async move { session.client.whoami().await })
+    }
+
     #[doc = doc_of!(ClientBase.nodes)]
     #[getter]
     fn nodes(slf: &Bound<'_, Self>) -> Answered {

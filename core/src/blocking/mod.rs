@@ -24,6 +24,7 @@ mod handle;
 mod partitioner;
 mod queue;
 mod two_phase_commit;
+mod updates;
 
 use std::time::Duration;
 
@@ -60,6 +61,12 @@ impl Client {
     /// See [`crate::Client::update_hosts`].
     pub fn update_hosts(&self, hosts: &str) -> Result<()> {
         self.0.update_hosts(hosts)
+    }
+
+    /// See [`crate::Client::whoami`].
+    pub fn whoami(&self) -> Result<Vec<String>> {
+        let client = self.0.clone();
+        wait(async move { client.whoami().await }, None, None)
     }
 
     /// See [`crate::Client::close`].

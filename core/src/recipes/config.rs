@@ -6,8 +6,12 @@
 //!    of ours is left at that one.
 //!    Creating is applied only while there is none.
 //! 4. Following is a watch on the node, also while it is missing. A follower is told the latest value.
-//! 5. A lost answer is resolved by a look at what is there once the quorum has decided: a value with the same bytes as
+//! 5. A lost answer to these is resolved by a look at what is there once the quorum has decided: a value with the same bytes as
 //!    ours and with the version that ours would have is ours.
+//! 6. Updating reads, calls the user's function, and sets if the version is still the one that was read; else once more. Two
+//!    who make the same of the same value have not made it once: so this set goes in one transaction with a mark of the client,
+//!    which tells after a lost answer whose it was (see `session::once`). The marks are below `P-__config__`, since what is
+//!    below P is the user's.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -20,6 +24,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Moment;
+use crate::session::once::{AppliedOnce, Marks};
 use crate::session::open_parents;
 use crate::session::server_session::ServerSession;
 use crate::session::watching::standing::Standings;
@@ -31,7 +36,8 @@ impl Client {
     pub fn config(&self, path: &str) -> Result<Config> {
         self.session_for_handle()?;
         path::recipe(path)?;
-        Ok(Config { client: self.clone(), path: Arc::from(path), cache: Cache::default() })
+        let marks = Marks::at(format!("{path}-__config__"));
+        Ok(Config { client: self.clone(), path: Arc::from(path), cache: Cache::default(), marks })
     }
 }
 
@@ -56,6 +62,7 @@ pub struct Config {
     client: Client,
     path: Arc<str>,
     cache: Cache,
+    marks: Arc<Marks>,
 }
 
 /// A value and how often it has been changed.
@@ -66,6 +73,13 @@ pub struct Versioned {
     pub value: Vec<u8>,
     /// 0 when the value was created, one more with every change of it.
     pub version: i32,
+}
+
+impl Versioned {
+    /// What was set where that version was, or where there was none.
+    pub(crate) fn after(version: Option<i32>, value: Vec<u8>) -> Versioned {
+        Versioned { value, version: version.map_or(0, version_after) }
+    }
 }
 
 /// What was known last, without asking anybody: [`Config::cached`].
@@ -84,6 +98,7 @@ impl Config {
     const GET: &'static str = "get";
     const SET: &'static str = "set";
     const CREATE: &'static str = "create";
+    const COMPARE: &'static str = "compare_and_set";
 
     /// The path of the value.
     pub fn path(&self) -> &str {
@@ -169,6 +184,80 @@ impl Config {
         let (verb, before) = (Config::CREATE, self.cached().and_then(|cached| cached.value));
         let setting = Setting { verb, session: &session, path: &self.path, value, version: None, before };
         setting.create(&mut call).await.map_err(about)
+    }
+
+    /// Replaces the value by what `change` makes of it: reads, calls, sets if nobody has changed it meanwhile, else once more with
+    /// what is there then. `change` gets `None` where nobody has set it. Answers what was set.
+    ///
+    /// Each change is made once, also where an answer got lost; ConnectionLost says that nobody can know whether it was made.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # use zkrecipes::Client;
+    /// # let client = Client::connect("embedded:", Default::default()).await?;
+    /// let config = client.config("/config/hosts")?;
+    /// let with = |hosts: Option<&[u8]>, host: &str| [hosts.unwrap_or_default(), host.as_bytes()].concat();
+    /// config.update(|hosts| with(hosts, "a ")).await?;
+    /// let now = config.update(|hosts| with(hosts, "b ")).await?;
+    /// assert_eq!((&*now.value, now.version), (&b"a b "[..], 1));
+    /// # Ok(()) });
+    /// ```
+    pub async fn update(&self, mut change: impl FnMut(Option<&[u8]>) -> Vec<u8>) -> Result<Versioned> {
+        self.try_update(|value| Ok(change(value))).await
+    }
+
+    /// The same with a change that may fail: then nothing is set.
+    pub async fn try_update<E: From<Error>>(
+        &self,
+        mut change: impl FnMut(Option<&[u8]>) -> Result<Vec<u8>, E>,
+    ) -> Result<Versioned, E> {
+        loop {
+            let before = self.get().await?;
+            let value = change(before.as_ref().map(|before| &*before.value))?;
+            let version = before.map(|before| before.version);
+            if self.compare_and_set(&value, version).await? {
+                return Ok(Versioned::after(version, value));
+            }
+        }
+    }
+
+    /// Sets the value if it still has that version, or if there still is none, for `None`; answers whether it did. This is one
+    /// step of [`Config::update`]. Applied once, also where the answer got lost; ConnectionLost says that nobody can know
+    /// whether it was.
+    pub async fn compare_and_set(&self, value: &[u8], version: Option<i32>) -> Result<bool> {
+        let (path, verb) = (&*self.path, Config::COMPARE);
+        let about = |error: Error| error.with_path(path);
+        if version == Some(ANY) {
+            return Err(about(Error::invalid("version", "is -1, which no server compares; use set")));
+        }
+        let session = self.client.session()?;
+        let mut call = session.call(None);
+        call.comes_behind(verb, session.take_queueing_turn(path)).await.map_err(about)?;
+        let writes = match version {
+            Some(version) => sets(path, value, version),
+            None => {
+                let (path, data, mode) = (path.to_owned(), value.to_vec(), CreateMode::Persistent);
+                vec![Write::Create { path, data, mode, acl: None }]
+            }
+        };
+        loop {
+            let server_session = call.server_session(verb).await?;
+            let parent = path::parent(&self.path);
+            open_parents::look(&session, &server_session, &mut call, verb, parent).await?;
+            let refused = match self.marks.apply(&session, &mut call, verb, &writes).await.map_err(about)? {
+                AppliedOnce::Applied => return Ok(true),
+                AppliedOnce::Refused(_, refused) => refused,
+            };
+            match refused {
+                WireError::BadVersion | WireError::NodeExists => return Ok(false),
+                // Deleted since; or what is missing is above it.
+                WireError::NoNode if version.is_some() => return Ok(false),
+                WireError::NoNode => {
+                    call.make_path(verb, &server_session, parent, CreateMode::Persistent).await?;
+                }
+                error => return Err(refusal(error, verb, &self.path)),
+            }
+        }
     }
 
     /// The value now, and whenever it has changed: always the latest, `None` where there is none.
@@ -277,6 +366,20 @@ fn version_after(version: i32) -> i32 {
     }
 }
 
+/// What sets the value where it has that version, in one transaction.
+fn sets(path: &str, value: &[u8], version: i32) -> Vec<Write> {
+    let set = |data: &[u8], version| Write::Set {
+        path: path.to_owned(),
+        data: data.to_vec(),
+        version: Some(version),
+    };
+    match version.wrapping_add(1) {
+        // Of the first nobody sees anything.
+        ANY => vec![set(b"", version), set(value, ANY)],
+        _ => vec![set(value, version)],
+    }
+}
+
 impl Setting<'_> {
     /// Answers the version.
     fn set(&self, server_session: &Arc<ServerSession>) -> Flight<i32> {
@@ -284,13 +387,7 @@ impl Setting<'_> {
             let set = server_session.set_data(self.path, self.value, self.version);
             return Box::pin(async move { set.await.map(|stat| stat.version) });
         };
-        let set = |data: &[u8], version| Write::Set {
-            path: self.path.to_owned(),
-            data: data.to_vec(),
-            version: Some(version),
-        };
-        // Of the first nobody sees anything.
-        let both = server_session.multi(&[set(b"", version), set(self.value, ANY)]);
+        let both = server_session.multi(&sets(self.path, self.value, version));
         Box::pin(async move {
             match both.await {
                 Ok(_) => Ok(version_after(version)),

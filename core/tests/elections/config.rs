@@ -277,6 +277,51 @@ async fn what_was_told_last_is_to_be_had_without_asking_and_says_how_old_it_is()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_update_is_lost_and_none_made_twice_whatever_gets_lost() {
+    const EACH: usize = 40;
+    for ground in grounds() {
+        let clients = [ground.client(TEN).await, ground.client(TEN).await];
+        // Both make the same of the same value: bytes alone do not tell whose it was.
+        let counting = clients.iter().map(|client| async {
+            for _ in 0..EACH {
+                of(client).update(|value| [value.unwrap_or_default(), b"x"].concat()).await.expect("made");
+            }
+        });
+        let losing = async {
+            for round in 0..12 {
+                ground.inject(if round % 2 == 0 {
+                    Fault::drop_after("multi")
+                } else {
+                    Fault::drop_before("multi")
+                });
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::join!(futures_util::future::join_all(counting), losing);
+        ground.clear_faults();
+        let now = of(&clients[0]).get().await.expect("asked").expect("set");
+        assert_eq!((now.value.len(), now.version), (2 * EACH, 2 * EACH as i32 - 1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_fails_sets_nothing() {
+    let ground = grounds().remove(0);
+    let client = ground.client(TEN).await;
+    let failed = of(&client).try_update(|_| Err(zkrecipes::Error::new(ErrorKind::TooLarge, "no"))).await;
+    assert_eq!(failed.expect_err("it failed").kind(), ErrorKind::TooLarge);
+    assert_eq!(of(&client).get().await.expect("asked"), None);
+    client.nodes().ensure("/hosts").await.expect("there");
+    let now = client.nodes().update("/hosts", |hosts| [hosts, b"a"].concat()).await.expect("set");
+    let failed =
+        client.nodes().try_update("/hosts", |_| Err(zkrecipes::Error::new(ErrorKind::TooLarge, "no"))).await;
+    assert_eq!(failed.expect_err("it failed").kind(), ErrorKind::TooLarge);
+    assert_eq!(client.nodes().exists("/hosts").await.expect("asked"), Some(now));
+    let missing = client.nodes().update("/none", <[u8]>::to_vec).await;
+    assert_eq!(missing.expect_err("there is none").kind(), ErrorKind::NoNode);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_followed_gets_no_older_while_servers_answer_and_nothing_changes() {
     for ground in grounds() {
         // Its session outlives that the server is away, and has a sign of life twice a second.

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod cache;
 mod candidates;
 mod config;
 mod discovery;

@@ -6,7 +6,7 @@ use std::ptr::null;
 use crate::client::{ClientHandle, zkr_client};
 use crate::collections::{zkr_buffer, zkr_versioned_callback};
 use crate::error::zkr_error;
-use crate::events::{zkr_number_callback, zkr_subscription};
+use crate::events::{zkr_answer_callback, zkr_number_callback, zkr_subscription};
 use crate::handle::Object;
 use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
@@ -184,6 +184,51 @@ pub extern "C" fn zkr_config_create_async(
         let core = it.core.clone();
         let value = input::bytes("value", value, size)?;
         Ok(async move { core.create(&value).await })
+    })
+}
+
+/// Sets the value if it still has that version, -1 for if there still is none: *is_set says whether it did. A step of
+/// what zkr_config_update does, for who does the others alone. It is made once, also where the answer got lost;
+/// ZKR_CONNECTION_LOST says that nobody can know whether it was.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_config_compare_and_set(
+    config: *mut zkr_config,
+    value: *const c_void,
+    size: usize,
+    version: i32,
+    is_set: *mut bool,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        config,
+        null(),
+        error,
+        || Place::required("is_set", is_set),
+        |it: &ConfigHandle| {
+            let core = it.core.clone();
+            let value = input::bytes("value", value, size)?;
+            let version = input::version(version)?;
+            Ok(async move { core.compare_and_set(&value, version).await })
+        },
+    )
+}
+
+/// zkr_config_compare_and_set in the background; the answer is whether it was set. ZKR_OK says that the callback will
+/// be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_config_compare_and_set_async(
+    config: *mut zkr_config,
+    value: *const c_void,
+    size: usize,
+    version: i32,
+    callback: zkr_answer_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(config, null(), callback, user_data, |it: &ConfigHandle| {
+        let core = it.core.clone();
+        let value = input::bytes("value", value, size)?;
+        let version = input::version(version)?;
+        Ok(async move { core.compare_and_set(&value, version).await })
     })
 }
 

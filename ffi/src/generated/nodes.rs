@@ -10,9 +10,11 @@ use crate::events::{zkr_done_callback, zkr_subscription};
 use crate::followed::zkr_node_callback;
 use crate::input;
 use crate::input::{HandlePlace, Place};
+use crate::node_cache::zkr_node_cache;
 use crate::nodes;
 use crate::nodes::{
-    GivenCreateMode, GivenWatchKind, zkr_buffer_callback, zkr_stat, zkr_stat_callback, zkr_strings_callback,
+    GivenCreateMode, GivenWatchKind, zkr_buffer_callback, zkr_node_cache_callback, zkr_stat,
+    zkr_stat_callback, zkr_strings_callback,
 };
 use crate::status::zkr_status;
 use crate::transaction::zkr_transaction;
@@ -395,6 +397,44 @@ pub extern "C" fn zkr_nodes_delete_all_async(
         let core = it.core.nodes();
         let path = input::text("path", path)?;
         Ok(async move { core.delete_all(&path).await })
+    })
+}
+
+/// Keeps a node and all that is below it in a cache: waits until all of it is known, and follows it from then on. The
+/// node need not exist; what we may not read is left out. It costs two requests for each node at first, then one or two
+/// for each change. On success *cache belongs to the caller: free it with zkr_node_cache_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_nodes_cache(
+    client: *mut zkr_client,
+    path: *const c_char,
+    cache: *mut *mut zkr_node_cache,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        client,
+        null(),
+        error,
+        || HandlePlace::required("cache", cache),
+        |it: &ClientHandle| {
+            let core = it.core.nodes();
+            let path = input::text("path", path)?;
+            Ok(async move { core.cache(&path).await })
+        },
+    )
+}
+
+/// zkr_nodes_cache in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_nodes_cache_async(
+    client: *mut zkr_client,
+    path: *const c_char,
+    callback: zkr_node_cache_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+        let core = it.core.nodes();
+        let path = input::text("path", path)?;
+        Ok(async move { core.cache(&path).await })
     })
 }
 

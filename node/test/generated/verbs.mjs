@@ -20,6 +20,7 @@ export const VERBS = [
   { type: 'Config', verb: 'get', takes: {}, options: ['signal'] },
   { type: 'Config', verb: 'set', takes: { value: 'bytes', version: 'version' }, options: ['signal'] },
   { type: 'Config', verb: 'create', takes: { value: 'bytes' }, options: ['signal'] },
+  { type: 'Config', verb: 'compareAndSet', takes: { value: 'bytes', version: 'version' }, options: ['signal'] },
   { type: 'Config', verb: 'watch', takes: {}, options: ['signal'] },
   { type: 'Client', verb: 'counter', takes: { path: 'text' }, options: ['layout'], makes: 'Counter' },
   { type: 'Counter', verb: 'get', takes: {}, options: ['signal'] },
@@ -48,6 +49,7 @@ export const VERBS = [
   { type: 'Names', verb: 'unbind', takes: { name: 'text' }, options: ['signal'] },
   { type: 'Names', verb: 'list', takes: {}, options: ['signal'] },
   { type: 'Names', verb: 'watch', takes: {}, options: ['signal'] },
+  { type: 'NodeCache', verb: 'changes', takes: {}, options: ['signal'] },
   { type: 'Nodes', verb: 'get', takes: { path: 'text' }, options: ['signal'] },
   { type: 'Nodes', verb: 'set', takes: { path: 'text', data: 'bytes', version: 'version' }, options: ['signal'] },
   { type: 'Nodes', verb: 'delete', takes: { path: 'text', version: 'version' }, options: ['signal'] },
@@ -76,4 +78,5 @@ export const VERBS = [
   { type: 'TwoPhaseCommit', verb: 'history', takes: {}, options: ['signal'] },
   { type: 'TwoPhaseCommit', verb: 'show', takes: { id: 'text' }, options: ['signal'] },
   { type: 'TwoPhaseCommit', verb: 'decideAbort', takes: { id: 'text', reason: 'text' }, options: ['signal'] },
+  { type: 'Client', verb: 'whoami', takes: {}, options: ['signal'] },
 ]

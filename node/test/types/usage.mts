@@ -86,6 +86,12 @@ const stands: boolean = await client.checkSequencer(held.sequencer)
 await client.watchSequencer(held.sequencer, { signal })
 
 const { data, stat } = await client.nodes.get('/data')
+const tree = await client.nodes.cache('/tree', { signal: controller.signal })
+const [kept, keptNames, keptAge]: [Buffer | undefined, string[] | null, number] = [tree.get('/tree')?.data, tree.children('/tree'), tree.age]
+for await (const paths of tree.changes()) console.log(paths satisfies string[], kept, keptNames, keptAge)
+const whole: number = (await client.config('/config').update(async (value) => value ?? '')).version
+const identities: string[] = await client.whoami()
+console.log(whole, identities, (await client.nodes.update('/data', (old) => old)).version)
 const text: string = data.toString('utf8')
 const [bytes, metadata] = await client.nodes.get('/data', { signal })
 const parts: [Buffer, number] = [bytes, metadata.dataLength]

@@ -72,6 +72,14 @@ static void do_config_create(command *c) {
   answer_number(c, status, said, error);
 }
 
+static void do_config_compare_and_set(command *c) {
+  zkr_error *error = NULL;
+  bool said = false;
+  zkr_status status = zkr_config_compare_and_set(named(c)->config, text(c, 2), strlen(text(c, 2)),
+                                                 word(c, 3) ? (int32_t)integer(c, 3) : -1, &said, &error);
+  answer_bool(c, status, said, error);
+}
+
 static void do_counter(command *c) {
   zkr_error *error = NULL;
   zkr_counter *handle = NULL;
@@ -314,6 +322,7 @@ const verb described_verbs[] = {
     {"config-get", do_config_get, true},
     {"config-set", do_config_set, true},
     {"config-create", do_config_create, true},
+    {"config-compare-and-set", do_config_compare_and_set, true},
     {"counter", do_counter, false},
     {"value", do_value, true},
     {"add", do_add, true},

@@ -257,6 +257,27 @@ static void do_follow(command *c) {
   answer(c, status, error);
 }
 
+static void append(const void *value, size_t size, zkr_update *update, void *suffix) {
+  char longer[1024];
+  int length = snprintf(longer, sizeof longer, "%.*s%s", (int)size, value ? (const char *)value : "",
+                        (const char *)suffix);
+  zkr_update_set(update, longer, (size_t)length);
+}
+
+static void do_config_update(command *c) {
+  zkr_error *error = NULL;
+  zkr_buffer *value = NULL;
+  int32_t version = 0;
+  zkr_status status =
+      zkr_config_update(named(c)->config, append, (void *)text(c, 2), &value, &version, &error);
+  if (status != ZKR_OK) {
+    answer(c, status, error);
+    return;
+  }
+  say("%s ok %d %s", c->seq, version, (const char *)zkr_buffer_data(value));
+  zkr_buffer_free(value);
+}
+
 static void do_unfollow(command *c) {
   lock *of = find_lock(c);
   if (!of) {
@@ -281,6 +302,7 @@ const verb recipe_verbs[] = {
     {"next-partition", do_next_partition, true},
     {"has-partition", do_has_partition, false},
     {"release-partition", do_release_partition, true},
+    {"config-update", do_config_update, true},
     {"watch-node", do_watch_node, false},
     {"follow", do_follow, false},
     {"unfollow", do_unfollow, false},

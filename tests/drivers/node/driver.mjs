@@ -169,6 +169,10 @@ const verbs = {
     acquired.set(handle, (acquired.get(handle) ?? new Map()).set(partition, won))
     return partition
   },
+  async 'config-update'({ handle, signal }, _, suffix) {
+    const { value, version } = await handle.update((before) => `${before ?? ''}${suffix}`, { signal })
+    return `${version} ${value}`
+  },
   'has-partition': ({ handle }, _, partition) => acquired.get(handle).get(partition).isHeld,
   'release-partition': ({ handle }, _, partition) => acquired.get(handle).get(partition).release(),
   ...queues(handles),

@@ -30,6 +30,7 @@ export const WORDS = {
   'config-get': { of: 'config', name: 'get', kind: 'waits', takes: [], says: 'versioned' },
   'config-set': { of: 'config', name: 'set', kind: 'waits', takes: [['value', 'bytes'], ['version', 'version']], says: 'i32' },
   'config-create': { of: 'config', name: 'create', kind: 'waits', takes: [['value', 'bytes']], says: 'i32' },
+  'config-compare-and-set': { of: 'config', name: 'compareAndSet', kind: 'waits', takes: [['value', 'bytes'], ['version', 'version']], says: 'bool' },
   'counter': { of: 'counter', name: 'counter', kind: 'new', takes: [['path', 'text'], ['options', 'options']] },
   'value': { of: 'counter', name: 'get', kind: 'waits', takes: [], says: 'i64' },
   'add': { of: 'counter', name: 'add', kind: 'waits', takes: [['n', 'i64']], says: 'i64' },

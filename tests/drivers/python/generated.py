@@ -75,6 +75,7 @@ WORDS = {
     "config-get": Word("config", "get", "waits", [], "versioned"),
     "config-set": Word("config", "set", "waits", ["bytes", "version"], "i32"),
     "config-create": Word("config", "create", "waits", ["bytes"], "i32"),
+    "config-compare-and-set": Word("config", "compare_and_set", "waits", ["bytes", "version"], "bool"),
     "counter": Word("counter", "counter", "new", ["text", "options"], ""),
     "value": Word("counter", "get", "waits", [], "i64"),
     "add": Word("counter", "add", "waits", ["i64"], "i64"),

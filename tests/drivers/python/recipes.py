@@ -20,7 +20,7 @@ feeds: dict[Key, Any] = {}
 
 MAKES = {"watch-node", "follow", "unfollow", "leads", "end-term"}
 MAKES |= {word for word, described in WORDS.items() if described.kind != "waits"}
-VERBS = MAKES | WORDS.keys() | {"leader", "candidates", "run", "next-partition", "has-partition", "release-partition"}
+VERBS = MAKES | WORDS.keys() | {"config-update", "leader", "candidates", "run", "next-partition", "has-partition", "release-partition"}
 # By member and name, what was won.
 partitions: dict[tuple[Key, str], Any] = {}
 
@@ -183,6 +183,9 @@ async def perform(client: Any, command: Command) -> list[str]:
         case "unfollow", []:
             feed = feeds.pop(key).feed
             await now(feed.aclose() if hasattr(feed, "aclose") else feed.close())
+        case "config-update", [suffix]:
+            now_set = await now(recipe.update(lambda value: (value or b"") + suffix.encode()))
+            return [str(now_set.version), now_set.value.decode()]
         case "leads", []:
             return [truth(recipe.is_leader)]
         case "leader", []:

@@ -54,6 +54,15 @@ impl Recipes {
                 .await?
                 .said(),
             "config-create" => self.config.of(&key)?.create(bytes(arguments, 1)).await?.said(),
+            "config-compare-and-set" => self
+                .config
+                .of(&key)?
+                .compare_and_set(
+                    bytes(arguments, 1),
+                    optional(arguments, 2).map(|version| number("version", version)).transpose()?,
+                )
+                .await?
+                .said(),
             "counter" => self.counter.make(
                 key,
                 client
@@ -158,6 +167,7 @@ const WORDS: &[&str] = &[
     "config-get",
     "config-set",
     "config-create",
+    "config-compare-and-set",
     "counter",
     "value",
     "add",

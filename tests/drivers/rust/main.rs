@@ -350,6 +350,11 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             Some(held) => one(held.sequencer()),
             None => Err(Error::new(ErrorKind::NotHeld, "nothing was acquired")),
         },
+        ("config-update", [_, suffix]) => {
+            let config = stage.recipes.config.of(&key)?;
+            let now = config.update(|value| [value.unwrap_or_default(), suffix.as_bytes()].concat()).await?;
+            Ok(vec![now.version.to_string(), String::from_utf8_lossy(&now.value).into_owned()])
+        }
         ("check-sequencer", [sequencer]) => one(client.check_sequencer(sequencer).await?),
         ("watch-sequencer", [sequencer]) => client.watch_sequencer(sequencer).await.map(|()| vec![]),
         ("contenders" | "candidates", _) => {

@@ -11,4 +11,9 @@ impl Client {
     pub fn check_sequencer(&self, sequencer: String) -> f64 {
         self.0.ask(|it| async move { it.check_sequencer(&sequencer).await }, same)
     }
+
+    #[napi(catch_unwind)]
+    pub fn whoami(&self) -> f64 {
+        self.0.ask(|it| async move { it.whoami().await }, same)
+    }
 }

@@ -43,6 +43,12 @@ impl Config {
     }
 
     #[napi(catch_unwind)]
+    pub fn compare_and_set(&self, value: &[u8], version: Option<i32>) -> f64 {
+        let value = value.to_vec();
+        self.0.ask(|it| async move { it.compare_and_set(&value, version).await }, same)
+    }
+
+    #[napi(catch_unwind)]
     pub fn watch(&self) -> Feed {
         Feed::new(self.0.watch(), &self.0.inbox, versioned)
     }

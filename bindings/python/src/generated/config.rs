@@ -48,6 +48,17 @@ impl ConfigBase {
         Self::origin(slf).run(slf.py(), || async move { core.create(&value).await })
     }
 
+    /// Sets the value if it still has that version, or, with None, if there still is none; returns whether it did.
+    /// This is a step of `update`, made once, also where the answer got lost. ConnectionLost: nobody can know
+    /// whether it was.
+    #[pyo3(signature = (value, version=None))]
+    fn compare_and_set(slf: &Bound<'_, Self>, value: Arg, version: Option<Arg>) -> Answered {
+        let value = convert::payload("value", value)?;
+        let version = version.map(|version| convert::signed("version", version)).transpose()?;
+        let core = zkrecipes::Config::clone(&slf.get().core);
+        Self::origin(slf).run(slf.py(), || async move { core.compare_and_set(&value, version).await })
+    }
+
     /// The value now, and whenever it has changed: always the latest, None where there is none.
     fn watch(slf: &Bound<'_, Self>) -> Answered {
         FeedBase::follow(slf.py(), Self::origin(slf), || Ok(slf.get().core.watch()))
@@ -81,6 +92,8 @@ impl ConfigBase {
 /// ...     print(now.value)                                # this one, and every later one
 /// ...     break
 /// b'green'
+/// >>> mode.update(lambda value: value + b"er")            # made once, whoever else sets it meanwhile
+/// Versioned(value=b'greener', version=2)
 /// >>> client.close()
 #[pyclass(frozen, weakref, extends = ConfigBase, module = "zkrecipes")]
 pub struct Config;

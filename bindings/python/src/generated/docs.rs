@@ -73,6 +73,11 @@ coroutine functions, which are run as tasks."
 (ClientBase.watch_sequencer) => {
 "Waits until the acquisition that this `held.sequencer` names no longer stands; Timeout after `timeout` seconds."
 };
+(ClientBase.whoami) => {
+"As whom the server knows this client, each as `scheme:id`, which is what an access list names: by the address it comes
+from, by its credentials and by its certificate. Of digest credentials it is the user alone. Invalid: servers before 3.7
+do not tell."
+};
 (ClientBase.nodes) => {
 "Plain node operations."
 };

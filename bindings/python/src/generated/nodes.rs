@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 
-use super::TransactionBase;
+use super::{NodeCacheBase, TransactionBase};
+use crate::client::Origin;
 use crate::convert;
 use crate::errors::OrRaise;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
@@ -96,6 +97,20 @@ impl NodesBase {
         Self::origin(slf).run(slf.py(), || async move { core.delete_all(&path).await })
     }
 
+    /// Keeps a node and all that is below it here: waits until all of it is known, and follows it from then on. The
+    /// node need not exist; what we may not read is left out. It costs two requests for each node at first, then
+    /// one or two for each change, whoever reads it how often.
+    fn cache(slf: &Bound<'_, Self>, path: Arg) -> Answered {
+        let path = convert::text("path", path)?;
+        let core = zkrecipes::Nodes::clone(&slf.get().core);
+        let origin = Origin::clone(Self::origin(slf));
+        Self::origin(slf).run_to(
+            slf.py(),
+            || async move { core.cache(&path).await },
+            move |py, answer| NodeCacheBase::of(py, &origin, answer),
+        )
+    }
+
     /// How a node stands now, and whenever that has changed: its data and Stat, the names of its "children", or by
     /// path the data and Stat of it and of all below it ("subtree"). The node need not exist: then it is None, or
     /// an empty dict.
@@ -117,6 +132,8 @@ impl NodesBase {
 /// >>> data, stat = client.nodes.get("/nodes-doc/item-0000000000")
 /// >>> data, stat.version
 /// (b'first', 0)
+/// >>> client.nodes.update("/nodes-doc/item-0000000000", bytes.upper).version
+/// 1
 /// >>> client.close()
 #[pyclass(frozen, weakref, extends = NodesBase, module = "zkrecipes")]
 pub struct Nodes;

@@ -45,6 +45,12 @@ impl Config {
         wait(async move { core.create(&value).await }, None, None)
     }
 
+    /// See [`crate::Config::compare_and_set`].
+    pub fn compare_and_set(&self, value: &[u8], version: Option<i32>) -> Result<bool> {
+        let (core, value) = (self.core.clone(), value.to_owned());
+        wait(async move { core.compare_and_set(&value, version).await }, None, None)
+    }
+
     /// See [`crate::Config::watch`].
     pub fn watch(&self) -> Feed<Option<Versioned>> {
         Feed::from(self.core.watch())

@@ -1,6 +1,6 @@
 //! Generated from api/nodes.toml by api/generate; do not edit.
 
-use crate::blocking::{Feed, Transaction};
+use crate::blocking::{Feed, NodeCache, Transaction};
 use crate::drive::wait;
 use crate::{CreateMode, NodeState, Result, Stat, WatchKind};
 
@@ -66,6 +66,12 @@ impl Nodes {
     pub fn delete_all(&self, path: &str) -> Result<()> {
         let (core, path) = (self.core.clone(), path.to_owned());
         wait(async move { core.delete_all(&path).await }, None, None)
+    }
+
+    /// See [`crate::Nodes::cache`].
+    pub fn cache(&self, path: &str) -> Result<NodeCache> {
+        let (core, path) = (self.core.clone(), path.to_owned());
+        wait(async move { core.cache(&path).await }, None, None).map(NodeCache::of)
     }
 
     /// See [`crate::Nodes::watch`].

@@ -203,6 +203,10 @@ impl ServerSession {
         self.send(Request::Other, Proof::None, self.measure.sync(path), |wire| wire.own_ephemerals(path))
     }
 
+    pub(crate) fn who_am_i(self: &Arc<Self>) -> Flight<Vec<String>> {
+        self.send(Request::Other, Proof::None, self.measure.sync("/"), |wire| wire.who_am_i())
+    }
+
     /// Tells that children of the node came or went, without a list of them; `None` where no server tells.
     pub(crate) fn follow_children(&self, path: &str) -> Option<Following> {
         self.wire.follow_children(path)

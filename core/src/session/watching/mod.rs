@@ -15,6 +15,7 @@
 //!
 //! [`tree`] does the same for many nodes together.
 
+pub(crate) mod outstanding;
 pub(crate) mod standing;
 pub(crate) mod tree;
 
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 
+use self::outstanding::{Outstanding, OutstandingAnswer};
 use self::standing::Standing;
 use super::Session;
 use super::backoff::Backoff;
@@ -244,6 +246,9 @@ pub(crate) struct Watching<S: Watchable> {
     standing: Option<Arc<Standing>>,
     /// What is told first is no older.
     beginning: Option<Arc<Beginning>>,
+    /// Where those are counted who have no answer yet, and this one while it has none.
+    outstanding: Option<Outstanding>,
+    unanswered: Option<OutstandingAnswer>,
 }
 
 struct ToldState {
@@ -286,6 +291,8 @@ impl<S: Watchable> Watching<S> {
             looked: session.now(),
             standing: None,
             beginning: None,
+            outstanding: None,
+            unanswered: None,
             session: session.clone(),
         }
     }
@@ -311,6 +318,19 @@ impl<S: Watchable> Watching<S> {
     pub(crate) fn since(mut self, beginning: &Arc<Beginning>) -> Watching<S> {
         self.beginning = Some(beginning.clone());
         self
+    }
+
+    /// Counts there while it has no answer.
+    fn counted(mut self, outstanding: &Outstanding) -> Watching<S> {
+        self.unanswered = Some(outstanding.one());
+        self.outstanding = Some(outstanding.clone());
+        self
+    }
+
+    /// The watch has told something, or has missed it.
+    fn look_again(&mut self, event: Option<Event>) {
+        (self.last, self.step) = (event, WatchStep::Look { behind_sync: false });
+        self.unanswered = self.outstanding.as_ref().map(Outstanding::one);
     }
 
     /// The node that was created then is gone.
@@ -345,7 +365,7 @@ impl<S: Watchable> Watching<S> {
         if let WatchStep::Armed(watch) = &mut self.step {
             let event = watch.now_or_never();
             if event.is_some() {
-                (self.last, self.step) = (event, WatchStep::Look { behind_sync: false });
+                self.look_again(event);
             }
         }
         tokio::select! {
@@ -396,7 +416,7 @@ impl<S: Watchable> Watching<S> {
                 Err(error) => error.is_unanswered(),
             };
             if !is_as_told {
-                (self.last, self.step) = (event, WatchStep::Look { behind_sync: false });
+                self.look_again(event);
             }
         }
     }
@@ -465,6 +485,7 @@ impl<S: Watchable> Watching<S> {
                             // Only now: a `sync` that is refused again and again is not asked at once each time.
                             self.pause.restart();
                             self.looked = self.session.now();
+                            self.unanswered = None;
                             self.step = WatchStep::Armed(match &self.standing {
                                 Some(standing) => standing.enter(mark, session_id, watch),
                                 None => watch,

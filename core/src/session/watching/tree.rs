@@ -26,6 +26,7 @@ use futures_util::{FutureExt, StreamExt};
 
 use self::node::TreeNode;
 pub(crate) use self::room::Room;
+use super::outstanding::Outstanding;
 use super::{ChildData, ChildList, Children, Data, Watchable, Watching};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
@@ -105,6 +106,7 @@ pub(crate) struct Tree {
     touched: BTreeSet<String>,
     was_told: bool,
     beginning: Arc<Beginning>,
+    outstanding: Outstanding,
 }
 
 /// What came of one wait, and with what to wait on.
@@ -133,6 +135,7 @@ impl Tree {
             touched: BTreeSet::new(),
             was_told: false,
             beginning: Arc::default(),
+            outstanding: Outstanding::default(),
         };
         tree.wait_for_top_list(tree.follow(top).looking(), true);
         if depth.has_top() {
@@ -144,7 +147,7 @@ impl Tree {
     }
 
     fn follow<S: Watchable>(&self, path: &str) -> Watching<S> {
-        let watching = Watching::new(&self.session, self.verb, path);
+        let watching = Watching::new(&self.session, self.verb, path).counted(&self.outstanding);
         if self.was_told { watching } else { watching.since(&self.beginning) }
     }
 
@@ -182,6 +185,11 @@ impl Tree {
                 return Ok(std::mem::take(&mut self.touched));
             }
         }
+    }
+
+    /// Whether all that the watches have told of is known, as far as those have been asked.
+    pub(crate) fn is_up_to_date(&self) -> bool {
+        self.outstanding.is_none()
     }
 
     /// What is known of the node at `path`, if there is one.

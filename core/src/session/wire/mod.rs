@@ -136,6 +136,10 @@ pub trait Wire: Send + Sync {
     fn multi_on(&self, generation: u64, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
     /// The paths of this session's own ephemeral nodes at `path` and below. Servers before 3.5.7 do not tell.
     fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>>;
+    /// As whom the server knows this connection, each as `scheme:id`. Servers before 3.7 do not tell.
+    fn who_am_i(&self) -> Flight<Vec<String>> {
+        Box::pin(std::future::ready(Err(WireError::Unimplemented)))
+    }
     /// Creates the chroot of the connect string, if there is one.
     fn create_chroot(&self, acl: &AclChoice) -> Flight<()>;
 }

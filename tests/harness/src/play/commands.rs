@@ -20,6 +20,8 @@ impl Play<'_> {
                     .iter()
                     .for_each(|part| self.known_parents(&format!("{path}/{part}")));
             }
+            // Who updates writes there what was made last; it goes when nothing is left in it.
+            ("config", Some(_), Some(path)) => self.known_parents(&format!("{path}-__config__")),
             // The services that scenarios know: each is a container.
             ("discovery", Some(_), Some(path)) => {
                 ["web", "mail"].iter().for_each(|name| self.known_parents(&format!("{path}/{name}")));

@@ -341,6 +341,13 @@ impl<C: Channel> Wire for OwnSession<C> {
         })
     }
 
+    fn who_am_i(&self) -> Flight<Vec<String>> {
+        self.ask(&Request::WhoAmI, |reply| {
+            let Reply::Identities(known) = reply else { return None };
+            Some(known.iter().map(|(scheme, id)| format!("{scheme}:{id}")).collect())
+        })
+    }
+
     fn create_chroot(&self, acl: &AclChoice) -> Flight<()> {
         // Persistent: a chroot outlives its users. Each part of it leaves now; all but the last may be there already.
         let ends = self.chroot.match_indices('/').map(|(at, _)| at).skip(1).chain([self.chroot.len()]);

@@ -1,0 +1,27 @@
+//! What reads, lets the caller change it, and sets: in Python, since the change is.
+
+use pyo3::prelude::*;
+
+use crate::face::{Answered, Arg};
+use crate::generated::{Config, Nodes};
+
+#[pymethods]
+impl Config {
+    /// Replaces the value by what `change` returns for it; for None, where nobody has set it. If somebody sets it
+    /// meanwhile, `change` is called again, with that value. Returns what was set. Each change is made once, also where an
+    /// answer got lost; ConnectionLost: nobody can know whether it was made. What `change` raises sets nothing.
+    fn update(slf: &Bound<'_, Self>, change: Arg) -> Answered {
+        let updates = slf.py().import("zkrecipes._updates")?;
+        updates.call_method1("update_config", (slf, change)).map(Bound::unbind)
+    }
+}
+
+#[pymethods]
+impl Nodes {
+    /// Replaces the data of a node by what `change` returns for it. If somebody sets it meanwhile, `change` is called
+    /// again, with that. NoNode: there is no such node. ConnectionLost: the data may have been replaced, or not.
+    fn update(slf: &Bound<'_, Self>, path: Arg, change: Arg) -> Answered {
+        let updates = slf.py().import("zkrecipes._updates")?;
+        updates.call_method1("update_node", (slf, path, change)).map(Bound::unbind)
+    }
+}
