@@ -76,7 +76,7 @@
 #define ZKR_COUNTER_OPTIONS_INIT { sizeof(zkr_counter_options), ZKR_COUNTER_LAYOUT_ATOMIC, 0 }
 
 /** The defaults of zkr_election_options. */
-#define ZKR_ELECTION_OPTIONS_INIT { sizeof(zkr_election_options), ZKR_ELECTION_LAYOUT_LATCH, 0 }
+#define ZKR_ELECTION_OPTIONS_INIT { sizeof(zkr_election_options), ZKR_ELECTION_LAYOUT_LATCH, 0, 0, 0, 1000 }
 
 /** The defaults of zkr_group_options. */
 #define ZKR_GROUP_OPTIONS_INIT { sizeof(zkr_group_options), ZKR_GROUP_LAYOUT_DEFAULT, 0 }
@@ -831,6 +831,18 @@ typedef struct zkr_election_options {
   zkr_election_layout layout;
   /** Zero. */
   uint32_t reserved;
+  /**
+   * How much it is to lead: of all who stand the one with the highest priority. A leader with a lower one is asked to
+   * hand over. Peers that know of no priorities stand in the order in which they came, as those of one priority do.
+   */
+  int32_t priority;
+  /** Zero. */
+  uint32_t reserved_2;
+  /**
+   * How long the work of a term of run may go on that somebody has asked for, such as a candidate with a higher
+   * priority. Then the leadership is lost. Unless told: 1,000.
+   */
+  int64_t drain_ms;
 } zkr_election_options;
 
 /**
@@ -2646,8 +2658,8 @@ zkr_status zkr_election_contenders_async(zkr_election *election,
 
 /**
  * Asks the leader to resign, or the candidate whose node is named as in a zkr_contender (NULL: the leader), which
- * hears of it through zkr_held_on_revoke and lets go when it can. force_after_ms, asked and ZKR_INVALID are as for
- * zkr_lock_revoke.
+ * moves behind all others if it does not lead, and otherwise hears of it through zkr_held_on_revoke and lets go when
+ * it can. force_after_ms, asked and ZKR_INVALID are as for zkr_lock_revoke.
  */
 zkr_status zkr_election_revoke(zkr_election *election,
                                const char *contender,
@@ -2745,8 +2757,9 @@ zkr_status zkr_election_campaign_cancellable_async(zkr_election *election,
  *
  * The leadership belongs to the callback, which hands it to whoever does the work and returns: like every callback it
  * must not block. The term is over when the leadership is released, freed or lost; zkr_leadership_on_lost tells of a
- * loss. A callback that has let go of the leadership when it returns could not serve: the next campaign begins after a
- * pause, which grows.
+ * loss. zkr_leadership_on_revoke tells that somebody else is to lead: finish, then release. After the time for
+ * draining it is lost. A callback that has let go of the leadership when it returns could not serve: the next campaign
+ * begins after a pause, which grows.
  *
  * zkr_election_cancel and zkr_election_free end it, as does closing the client, and so does what trying again cannot
  * help. A term in progress is resigned then, and a last call says why it ended: ZKR_CANCELLED, ZKR_CLOSED, ZKR_DENIED
@@ -2758,6 +2771,32 @@ zkr_status zkr_election_run(zkr_election *election,
                             void *user_data,
                             zkr_subscription **subscription,
                             zkr_error **error);
+
+/**
+ * Says whether this candidate can do the work of a leader, for a zkr_election_run of it. While it is false it does not
+ * stand; a term in progress ends as if somebody had asked for the leadership. True, which it is unless told, lets it
+ * stand again.
+ */
+zkr_status zkr_election_set_healthy(zkr_election *election,
+                                    bool healthy,
+                                    zkr_error **error);
+
+/**
+ * Hands the leadership over to a candidate: its node, as in a zkr_contender, or an identity. Those who stand before it
+ * are asked to move behind, then this one resigns. *leads says whether the other one leads. It is false, and nothing
+ * has changed, if there is no such candidate, or if others stand before it that do not go within five seconds.
+ * ZKR_NOT_HELD without leading.
+ */
+zkr_status zkr_election_transfer(zkr_election *election,
+                                 const char *to,
+                                 bool *leads,
+                                 zkr_error **error);
+
+/** zkr_election_transfer in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_election_transfer_async(zkr_election *election,
+                                       const char *to,
+                                       zkr_answer_callback callback,
+                                       void *user_data);
 
 /**
  * Resigns: at once, and the server confirms it. ZKR_NOT_HELD without leading. ZKR_CONNECTION_LOST means unconfirmed,

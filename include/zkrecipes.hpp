@@ -2030,12 +2030,25 @@ struct ElectionOptions {
    * ElectionLayout::Latch.
    */
   ElectionLayout layout = ElectionLayout::Latch;
+  /**
+   * How much it is to lead: of all who stand the one with the highest priority. A leader with a lower one
+   * is asked to hand over. Peers that know of no priorities stand in the order in which they came, as
+   * those of one priority do.
+   */
+  std::int32_t priority = 0;
+  /**
+   * How long the work of a term of run may go on that somebody has asked for, such as a candidate with a
+   * higher priority. Then the leadership is lost. Unless told: 1,000 ms.
+   */
+  Milliseconds drain{1'000};
 
  private:
   friend class Client;
   zkr_election_options convert() const {
     zkr_election_options given = ZKR_ELECTION_OPTIONS_INIT;
     given.layout = layout;
+    given.priority = priority;
+    given.drain_ms = drain.count();
     return given;
   }
 };
@@ -2079,8 +2092,9 @@ class Election : public detail::Recipe<detail::ElectionVerbs> {
    *
    * The term lasts as long as the Leadership lives, unless it is released or lost before: move it to
    * whoever does the work, such as a thread or an object of the event loop, and return, because a callback
-   * holds up others. A lead that has let go of it when it returns or throws could not serve: the next
-   * campaign begins after a pause, which grows.
+   * holds up others. Its on_revoke tells that somebody else is to lead: finish, then release. After the
+   * time for draining it is lost. A lead that has let go of it when it returns or throws could not serve:
+   * the next campaign begins after a pause, which grows.
    *
    * cancel() ends it, as does closing the client, and so does what trying again cannot help: ended is told
    * why. A term in progress is resigned then, also when the Subscription goes, which ends it without
@@ -2093,6 +2107,29 @@ class Election : public detail::Recipe<detail::ElectionVerbs> {
                                       return zkr_election_run(get(), &detail::Calls::leadership, data, out,
                                                               error);
                                     });
+  }
+
+  /**
+   * Says whether this candidate can do the work of a leader, for a run of it. While it is false it does
+   * not stand; a term in progress ends as if somebody had asked for the leadership. True, which it is
+   * unless told, lets it stand again.
+   */
+  void set_healthy(bool healthy) const {
+    detail::Outcome outcome;
+    outcome.check(zkr_election_set_healthy(get(), healthy, outcome.place()));
+  }
+
+  /**
+   * Hands the leadership over to a candidate: its node, or an identity. Those who stand before it are
+   * asked to move behind, then this one resigns. Returns whether the other one leads: false, and nothing
+   * has changed, if there is no such candidate, or if others stand before it that do not go within five
+   * seconds. Throws NotHeld without leading.
+   */
+  bool transfer(const std::string &to) {
+    detail::Outcome outcome;
+    bool leads = false;
+    outcome.check(zkr_election_transfer(get(), detail::c_text("to", to), &leads, outcome.place()));
+    return leads;
   }
 
   /** Resigns: at once, and the server confirms it. Throws NotHeld without leading. */

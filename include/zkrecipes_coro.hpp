@@ -264,6 +264,14 @@ inline Awaited<Leadership> campaign(const Election &it, Milliseconds timeout = f
       });
 }
 
+inline Awaited<bool> transfer(const Election &it, const std::string &to) {
+  return detail::launch<bool, bool>(
+      {}, [](bool leads) -> bool { return leads; },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_election_transfer_async(it.get(), detail::c_text("to", to), callback, user);
+      });
+}
+
 inline Awaited<void> resign(const Election &it) {
   return detail::launch<void>(
       {}, []() {},

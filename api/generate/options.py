@@ -25,8 +25,10 @@ UNITS = {
     "text": "text",
     "text?": "text",
     "pem": "file or PEM",
-    # A number of 32 bits, one that counts what there is, and one in which C has less than 0 for the default.
+    # A number of 32 bits, one with a sign, one that counts what there is, and one in which C has less than 0 for the
+    # default.
     "number": "number",
+    "signed": "number",
     "count": "number",
     "count?": "number",
     "attempts": "number",

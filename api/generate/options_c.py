@@ -67,7 +67,7 @@ pub enum {c} {{
 #[derive(Copy, Clone)]
 pub struct Given{name}(i32);
 """
-SIZES = {"i64": 8, "u32": 4, "usize": 8, "Flag": 1}
+SIZES = {"i64": 8, "u32": 4, "i32": 4, "usize": 8, "Flag": 1}
 
 
 @dataclass
@@ -96,6 +96,7 @@ TYPES = {
     "text?": ("", "*const c_char", 'options.{to} = input::optional_text("{n}", self.{n})?;'),
     "pem": ("", "*const c_char", 'options.{to} = input::optional_text("{n}", self.{n})?;'),
     "number": ("", "u32", "options.{to} = self.{n};"),
+    "signed": ("", "i32", "options.{to} = self.{n};"),
     "count": ("", "usize", "options.{to} = self.{n};"),
     # What is more than fits is no bound that anybody reaches.
     "count?": ("", "i64", "options.{to} = usize::try_from(self.{n}).ok();"),

@@ -34,6 +34,7 @@ TYPES = {
     "text?": ("std::string {n};", 'given.{c} = detail::c_text_if_any("{words}", {it});'),
     "pem": ("std::string {n};", 'given.{c} = detail::c_text_if_any("{words}", {it});'),
     "number": ("std::uint32_t {n} = {value};", "given.{c} = {it};"),
+    "signed": ("std::int32_t {n} = {value};", "given.{c} = {it};"),
     "count": ("std::size_t {n} = {value};", "given.{c} = {it};"),
     "count?": ("std::optional<std::size_t> {n};", "if ({it}) given.{c} = static_cast<std::int64_t>(*{it});"),
     "attempts": ("std::optional<std::uint32_t> {n};", "if ({it}) given.{c} = *{it};"),

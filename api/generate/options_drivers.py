@@ -21,7 +21,7 @@ def listed(of: Options) -> list[Option]:
 
 
 def is_number(one: Option) -> bool:
-    return one.type in ("number", "count", "count?", "attempts")
+    return one.type in ("number", "signed", "count", "count?", "attempts")
 
 
 # --- Rust
@@ -92,7 +92,7 @@ def c_read(of: Options, one: Option) -> str:
         words = "".join(f'strcmp(value, "{word}") == 0 ? {prefix}_{word.upper()} : ' for word in one.words)
         read = f"{words}({enum})99"
     else:
-        kind = {"number": "(uint32_t)", "count": "(size_t)"}.get(one.type, "")
+        kind = {"number": "(uint32_t)", "signed": "(int32_t)", "count": "(size_t)"}.get(one.type, "")
         read = "value" if one.type == "text?" else f"{kind}strtoll(value, NULL, 10)"
     return f'if ((value = option(c, "{one.name}"))) {field} = {read};\n'
 

@@ -38,6 +38,7 @@ TYPES = {
     "text?": ("string", "check.optionalText('{name}', {it})", "String", "{to} = {it};"),
     "pem": ("string", "check.optionalText('{name}', {it})", "String", "{to} = {it};"),
     "number": ("number", "check.integer('{name}', {it}, {least}, 2 ** 32 - 1)", "u32", GIVEN),
+    "signed": ("number", "check.integer('{name}', {it}, -(2 ** 31), 2 ** 31 - 1)", "i32", GIVEN),
     "count": (
         "number",
         "check.integer('{name}', {it}, {least}, 2 ** 32 - 1)",

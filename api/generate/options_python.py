@@ -21,6 +21,7 @@ TYPES = {
     "text?": ("str", 'Some(text("{name}", value)?)'),
     "pem": ("str", 'Some(text("{name}", value)?)'),
     "number": ("int", 'count("{name}", value)?'),
+    "signed": ("int", 'signed("{name}", value)?'),
     "count": ("int", 'permits("{name}", value)?'),
     "count?": ("int", 'Some(permits("{name}", value)?)'),
     # So many are as good as for ever.
@@ -184,7 +185,7 @@ def native(every: list[Options]) -> str:
         "//! Generated from api/ by api/generate; do not edit.\n\n"
         "use pyo3::prelude::*;\nuse pyo3::types::PyDict;\n"
         f"use zkrecipes::{{{', '.join(core)}}};\n\n"
-        "use crate::convert::{count, duration, flag, permits, size, text, word};\nuse crate::face::Arg;\n"
+        "use crate::convert::{count, duration, flag, permits, signed, size, text, word};\nuse crate::face::Arg;\n"
         "use crate::options::{acl, auth, keywords, needed, table};\n"
     )
     return piped(f"{uses}{code}", "rustfmt", "--edition", "2024", "--config-path", ".")

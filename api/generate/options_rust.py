@@ -61,6 +61,7 @@ TYPES = {
     "text?": ("Option<String>", "impl Into<String>", "Some({n}.into())"),
     "pem": ("Option<String>", "impl Into<String>", "Some({n}.into())"),
     "number": ("u32", "u32", "{n}"),
+    "signed": ("i32", "i32", "{n}"),
     "count": ("usize", "usize", "{n}"),
     "count?": ("Option<usize>", "usize", "Some({n})"),
     "attempts": ("u32", "u32", "{n}"),

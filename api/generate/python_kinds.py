@@ -35,6 +35,7 @@ ARGUMENTS = {
         "{n}.as_deref()",
         "None",
     ),
+    "candidate": Argument("str | Contender", 'convert::contender_node("{n}", {n})?', "&{n}"),
     "bytes": Argument("bytes | str", 'convert::payload("{n}", {n})?', "&{n}"),
     "bytes_or_empty": Argument("bytes | str", "convert::payload_or_empty({n})?", "&{n}", 'b""'),
     "many": Argument("Iterable[bytes | str]", 'convert::payloads("{n}", {n})?'),

@@ -25,9 +25,9 @@ use crate::under;
 /// leads, and the status is the command's.
 ///
 /// When the leadership is lost (its session ended, its node was deleted) or
-/// somebody asks for it (zkrecipes break), the command and the processes it
-/// started get TERM, and KILL after the grace. Then it stands again, and runs
-/// the command again once it leads again.
+/// somebody asks for it (zkrecipes break, a candidate with a higher priority),
+/// the command and the processes it started get TERM, and KILL after the grace.
+/// Then it stands again, and runs the command again once it leads again.
 ///
 /// The command finds in its environment
 ///
@@ -54,6 +54,15 @@ pub(crate) struct Args {
     /// What zkrecipes leader shows of this candidate
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     data: String,
+    /// Of all who stand the one with the highest number leads
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        allow_negative_numbers = true,
+        hide_default_value = true
+    )]
+    priority: i32,
     /// Do not stand again: status 76 after a loss, and the command's after it was asked for
     #[arg(long)]
     once: bool,
@@ -71,6 +80,10 @@ pub(crate) struct Args {
     #[arg(long)]
     layout: Option<String>,
 }
+
+/// How long after KILL a command is gone, and the longest time for draining.
+const KILLED: Duration = Duration::from_secs(5);
+const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
 
 struct Plan {
     job: Job,
@@ -126,6 +139,11 @@ impl Args {
         if let Some(layout) = self.layout {
             options.layout = layout.parse()?;
         }
+        // Until the command has ended it leads.
+        options = options.priority(self.priority).drain(match self.on_revoke {
+            Then::Kill => (self.grace + KILLED).min(LONGEST),
+            Then::Continue => LONGEST,
+        });
         let Args { path, command, grace, on_revoke, data, once: is_once, .. } = self;
         let has_credentials = self.pass_credentials;
         let job = Job { path, command, grace, on_loss: Then::Kill, on_revoke, has_credentials };

@@ -3,9 +3,9 @@
 const { AsyncLocalStorage } = require('node:async_hooks')
 const check = require('./check.cjs')
 const { made } = require('./dispose.cjs')
-const { AbortError, described, timed } = require('./errors.cjs')
+const { AbortError, described, report, timed } = require('./errors.cjs')
 const { asIs, feed } = require('./feed.cjs')
-const { Handle, acquire, attempt, contendersOf, keep, pathOf } = require('./handle.cjs')
+const { Handle, acquire, attempt, contendersOf, keep, nodeOf, pathOf } = require('./handle.cjs')
 const { Held, leave, releaseOptions } = require('./held.cjs')
 const { Remote, ask, attend, call, callsOf, cancel, make, nativeOf } = require('./remote.cjs')
 const { listen, stopListening, waitOptions } = require('./abort_signals.cjs')
@@ -78,20 +78,30 @@ class Election extends Handle {
   /** Leads term after term, and works in each of them, until it is stopped. */
   async run(work, options) {
     check.callable('work', work)
-    const signal = check.signalOf('run', options)
+    const given = check.options('run', options, ['healthy', 'signal'])
+    const signal = check.signal(given.signal)
+    if (given.healthy !== undefined) check.callable('healthy', given.healthy)
     if (signal?.aborted) throw signal.reason
+    const checks = given.healthy && new Checks(this, given.healthy)
     const run = new Run(this, work)
     const stop = (reason) => run.stop(reason)
     const aborted = () => stop(signal.reason)
     this.#runs.add(stop)
     if (signal) listen(signal, aborted)
     try {
+      await checks?.begin()
       await run.over()
     } finally {
+      checks?.end()
       this.#runs.delete(stop)
       if (signal) stopListening(signal, aborted)
     }
     if (signal?.aborted) throw signal.reason
+  }
+
+  /** Hands the leadership over to a candidate; answers whether that leads. */
+  async transfer(to, options) {
+    return ask(this, 'transfer', options, check.text('to', nodeOf(to)))
   }
 
   async resign(options) {
@@ -121,6 +131,44 @@ class Election extends Handle {
     return feed(this, 'observe', options, asIs)
   }
   // --- end of generated
+}
+
+/** Asks again and again whether a candidate is healthy, and says so of it. */
+class Checks {
+  #election
+  #healthy
+  #timer
+  #isOver = false
+
+  constructor(election, healthy) {
+    this.#election = election
+    this.#healthy = healthy
+  }
+
+  async begin() {
+    await this.#ask()
+    if (this.#isOver) return
+    this.#timer = setTimeout(() => this.begin(), call(this.#election, 'healthInterval'))
+    // What keeps the process alive is the run.
+    this.#timer.unref()
+  }
+
+  async #ask() {
+    let isHealthy = false
+    try {
+      isHealthy = Boolean(await this.#healthy())
+    } catch (error) {
+      report('healthy', error)
+    }
+    if (!this.#isOver) call(this.#election, 'setHealthy', isHealthy)
+  }
+
+  /** Nobody says any more how it is. */
+  end() {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    call(this.#election, 'setHealthy', true)
+  }
 }
 
 /** One call of `election.run`. */
@@ -165,6 +213,9 @@ class Run {
     this.#term = term
     const leadership = keep(this.#election, new Leadership(made, callsOf(this.#election), native, term))
     leadership.onLost((error) => term.abort(error))
+    // Somebody else is to lead: the work has the time for draining.
+    const asked = leadership.revokeSignal
+    asked.addEventListener('abort', () => term.abort(asked.reason))
     let failure
     try {
       // The run may have been stopped since the campaign ended, and this term was not there yet to be told.

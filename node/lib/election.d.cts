@@ -10,6 +10,16 @@ export interface ElectionOptions {
    * its own, which `naming` chooses. Unless told: `latch`.
    */
   layout?: 'latch' | 'selector' | undefined
+  /**
+   * How much it is to lead: of all who stand the one with the highest priority. A leader with a lower one is asked to hand over.
+   * Peers that know of no priorities stand in the order in which they came, as those of one priority do. Unless told: 0.
+   */
+  priority?: number | undefined
+  /**
+   * How long the work of a term of `run` may go on that somebody has asked for, such as a candidate with a higher priority. Then
+   * the leadership is lost. In milliseconds. Unless told: 1,000.
+   */
+  drain?: number | undefined
 }
 // --- end of generated
 
@@ -25,14 +35,24 @@ export interface Leader {
   acknowledged: boolean
 }
 
+export interface ElectionRunOptions extends SignalOptions {
+  /**
+   * Whether this candidate can do the work of a leader, or a promise of that: asked before it stands, and every half a second. While
+   * it is not it does not stand; a leader that is not hands over. What it throws counts as false, and is a process warning.
+   */
+  healthy?: (() => unknown) | undefined
+}
+
 /**
  * One term of a leader. Releasing it is resigning. In `election.run` its `signal` aborts whatever ends the term: not only when it
- * is lost, also when the run is stopped, or when somebody resigns, unless that is the work itself.
+ * is lost, also when somebody asks for it, when the run is stopped, or when somebody resigns, unless that is the work itself.
  */
 export class Leadership extends Held {
   private constructor()
   /** Rises strictly from one leader to the next: the `fencingToken`. */
   readonly epoch: bigint
+  /** Aborts when the work of a run is to end, whatever the reason; outside of one when the leadership is lost. */
+  readonly signal: AbortSignal
   /**
    * Aborts only when the leadership is lost, with the `LOST` error as the reason: what must not go on then, while a run that is
    * stopped still finishes what it has begun.
@@ -73,11 +93,17 @@ export class Election extends Handle {
    * Campaigns, lets `work` work for as long as this candidate leads, resigns, and campaigns again.
    *
    * The work is told by `leadership.signal` that its term is over, and waited for before anything else happens: it should end
-   * then. An error of it is a process warning, and the next campaign begins after a pause. Aborting the signal stops the run, which
+   * then. Where somebody else is to lead it may finish for as long as `drain`; then the leadership is lost. An error of it is a process warning, and the next campaign begins after a pause. Aborting the signal stops the run, which
    * then rejects with `signal.reason`; `cancel()` stops it, too, and then it resolves. It rejects with what trying again cannot
    * help, such as `CLOSED`.
    */
-  run(work: (leadership: Leadership) => unknown, options?: SignalOptions): Promise<void>
+  run(work: (leadership: Leadership) => unknown, options?: ElectionRunOptions): Promise<void>
+  /**
+   * Hands the leadership over to a candidate: one of `candidates()`, its node, or an identity. Those who stand before it are asked to
+   * move behind, then this one resigns. Answers whether the other one leads: false, and nothing has changed, if there is no such
+   * candidate, or if others stand before it that do not go within five seconds. `NOT_HELD` without leading.
+   */
+  transfer(to: Contender | string, options?: SignalOptions): Promise<boolean>
   /** The next candidate leads; a `run` in progress campaigns again, behind all others. `NOT_HELD` without leading. */
   resign(options?: ReleaseOptions): Promise<void>
   /** Whether this candidate certainly leads. */

@@ -170,4 +170,4 @@ function nodeOf(contender) {
   return isContender ? contender.node : (contender ?? undefined)
 }
 
-module.exports = { Handle, acquire, attempt, contendersOf, currentOf, join, keep, pathOf, run, standing }
+module.exports = { Handle, acquire, attempt, contendersOf, currentOf, join, keep, nodeOf, pathOf, run, standing }

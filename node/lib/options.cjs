@@ -34,9 +34,11 @@ function counterOptions(verb, value) {
 }
 
 function electionOptions(verb, value) {
-  const given = check.options(verb, value, ['layout'])
+  const given = check.options(verb, value, ['layout', 'priority', 'drain'])
   return {
     layout: check.optionalText('layout', given.layout),
+    priority: check.integer('priority', given.priority, -(2 ** 31), 2 ** 31 - 1),
+    drain: check.optionalMillis('drain', given.drain),
   }
 }
 

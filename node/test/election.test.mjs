@@ -324,3 +324,50 @@ promise('bad arguments are INVALID', async (world) => {
   throws(() => new Election(), 'INVALID')
   throws(() => new Leadership(), 'INVALID')
 })
+
+promise('a leader of a lower priority is told by its signal, and hands over before it is lost', async (world) => {
+  const [mine] = await elections(world, 1)
+  const other = await world.connect({ identity: 'other' })
+  const yours = other.election(world.path('leader'), '', { priority: 1 })
+  const terms = []
+  const running = mine.run(async (leadership) => {
+    terms.push(leadership)
+    await aborted(leadership.signal)
+    assert.equal(leadership.lostSignal.aborted, false)
+  })
+  await until(() => terms.length === 1, 'it leads')
+  const won = await yours.campaign({ timeout: 15000 })
+  assert.ok(won.epoch > terms[0].epoch)
+  assert.deepEqual([terms[0].signal.reason.code, terms[0].lostSignal.aborted], ['CANCELLED', false])
+  await until(async () => (await yours.candidates()).length === 2, 'it stands again')
+  assert.equal(await yours.transfer('nobody'), false)
+  assert.equal(await yours.transfer((await yours.candidates())[1]), true)
+  await until(() => terms.length === 2, 'it leads again')
+  await rejects(yours.transfer('candidate-0'), 'NOT_HELD')
+  mine.cancel()
+  await running
+})
+
+promise('who is not healthy does not lead, and what the check throws counts as that', async (world) => {
+  const [mine] = await elections(world, 1)
+  const warnings = []
+  const warned = (warning) => warnings.push(warning.message)
+  process.on('warning', warned)
+  const answers = [() => false, () => Promise.reject(new Error('no disk')), () => true]
+  const healthy = () => (answers.length > 1 ? answers.shift() : answers[0])()
+  let begun = 0
+  const running = mine.run(async ({ signal }) => {
+    begun += 1
+    await aborted(signal)
+  }, { healthy })
+  await until(() => begun === 1, 'it leads')
+  process.off('warning', warned)
+  assert.ok(warnings.some((message) => message.includes('healthy') && message.includes('no disk')), String(warnings))
+  answers[0] = () => false
+  await until(async () => (await mine.candidates()).length === 0, 'it stands no more')
+  answers[0] = () => true
+  await until(() => begun === 2, 'it leads again')
+  mine.cancel()
+  await running
+  await rejects(mine.run(() => {}, { healthy: 5 }), 'INVALID')
+})

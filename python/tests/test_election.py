@@ -479,3 +479,98 @@ def test_whoever_awaits_a_leading_function_leads(hosts: str) -> None:
             assert asyncio.iscoroutinefunction(report)
 
     run(body())
+
+
+def test_a_leader_of_a_lower_priority_is_told_and_hands_over(connect: Connect) -> None:
+    lower = connect(identity="ann").election("/leader", drain=20)
+    higher = connect(identity="bob").election("/leader", priority=1)
+    begun: queue.SimpleQueue[zkrecipes.Leadership] = queue.SimpleQueue()
+
+    def work(leadership: zkrecipes.Leadership) -> None:
+        begun.put(leadership)
+        assert leadership.signal is leadership.signal
+        leadership.signal.wait()
+
+    running = threading.Thread(target=lower.run, args=(work,))
+    running.start()
+    first = begun.get(timeout=15)
+    assert not first.signal.is_set()
+    assert not first.signal.wait(0.01)
+    with higher.campaign(timeout=15) as leadership:
+        # Long before the time for draining.
+        assert first.signal.is_set()
+        assert leadership.epoch > first.epoch
+        assert [one.identity for one in higher.candidates()] == ["bob", "ann"]
+        assert not higher.transfer("nobody")
+        assert higher.transfer(higher.candidates()[1])
+        assert not leadership.is_held
+    second = begun.get(timeout=15)
+    lower.cancel()
+    running.join(15)
+    assert not running.is_alive()
+    assert second.signal.is_set()
+
+
+def test_who_is_not_healthy_does_not_lead(client: zkrecipes.Client, caplog: pytest.LogCaptureFixture) -> None:
+    election = client.election("/leader")
+    answers: list[object] = [False, RuntimeError("no disk"), True]
+    begun = threading.Event()
+
+    def healthy() -> object:
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def work(leadership: zkrecipes.Leadership) -> None:
+        begun.set()
+        leadership.signal.wait()
+
+    running = threading.Thread(target=election.run, args=(work, healthy))
+    running.start()
+    assert begun.wait(15)
+    assert "counts as not healthy" in caplog.text
+    begun.clear()
+    answers[0] = False
+    eventually(lambda: not election.candidates())
+    answers[0] = True
+    assert begun.wait(15)
+    election.cancel()
+    running.join(15)
+    assert not running.is_alive()
+    with pytest.raises(zkrecipes.InvalidType, match="healthy"):
+        election.run(work, 5)  # type: ignore[arg-type]
+
+
+def test_health_on_asyncio(hosts: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        async with aio.Client(hosts) as client:
+            election = client.election("/leader")
+            is_well, begun = asyncio.Event(), asyncio.Event()
+            is_well.set()
+
+            async def healthy() -> bool:
+                if not is_well.is_set():
+                    raise RuntimeError("no disk")
+                return True
+
+            async def work(leadership: aio.Leadership) -> None:
+                begun.set()
+                await leadership.signal.wait()
+                assert leadership.is_held
+
+            running = asyncio.create_task(election.run(work, healthy))
+            await asyncio.wait_for(begun.wait(), 15)
+            begun.clear()
+            is_well.clear()
+            while await election.candidates():
+                await asyncio.sleep(0.01)
+            assert "counts as not healthy" in caplog.text
+            is_well.set()
+            await asyncio.wait_for(begun.wait(), 15)
+            election.cancel()
+            await asyncio.wait_for(running, 15)
+            with pytest.raises(zkrecipes.InvalidType, match="healthy"):
+                await election.run(work, 5)  # type: ignore[arg-type]
+
+    run(main())

@@ -1,4 +1,4 @@
-"""Functions that are called while leading."""
+"""Functions that are called while leading, or that say whether a candidate can."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import asyncio
 import contextlib
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
+import threading
+import time
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from ._bridge import settle
@@ -47,6 +50,115 @@ def asynchronous(
 
     del led.__wrapped__
     return led
+
+
+class Checks:
+    """Asks `healthy` again and again, on a thread of its own, and says so of the candidate, until `end()`."""
+
+    def __init__(self, election: _native.Election, healthy: Callable[[], object]) -> None:
+        self._election, self._healthy = election, healthy
+        self._over = threading.Event()
+        self._saying = threading.Lock()
+        self._ask()
+        threading.Thread(target=self._check, name="zkrecipes healthy", daemon=True).start()
+
+    def _check(self) -> None:
+        while not self._over.wait(self._election._health_interval):
+            self._ask()
+
+    def _ask(self) -> None:
+        is_healthy = _is_true(self._healthy)
+        with self._saying:
+            if not self._over.is_set():
+                self._election._set_healthy(is_healthy)
+
+    def end(self) -> None:
+        with self._saying:
+            self._over.set()
+        self._election._set_healthy(True)
+
+
+def _is_true(healthy: Callable[[], object]) -> bool:
+    try:
+        return bool(done(healthy(), on_a_loop=False))
+    except Exception:
+        _tell_unhealthy()
+        return False
+
+
+def _tell_unhealthy() -> None:
+    logger.warning("exception in healthy: the candidate counts as not healthy", exc_info=True)
+
+
+@contextlib.asynccontextmanager
+async def checking(election: aio.Election, healthy: Callable[[], object] | None) -> AsyncIterator[None]:
+    """The same as a task."""
+    if healthy is None:
+        yield
+        return
+    if not callable(healthy):
+        raise InvalidType(f"invalid healthy: must be callable, not {type(healthy).__name__}")
+
+    async def ask() -> None:
+        try:
+            result = healthy()
+            if inspect.isawaitable(result):
+                result = await result
+            election._set_healthy(bool(result))
+        except Exception:
+            _tell_unhealthy()
+            election._set_healthy(False)
+
+    async def check() -> None:
+        while True:
+            await asyncio.sleep(election._health_interval)
+            await ask()
+
+    await ask()
+    task = asyncio.ensure_future(check())
+    try:
+        yield
+    finally:
+        await _end(task)
+        election._set_healthy(True)
+
+
+class Signal(threading.Event):
+    """Set when the work of a term is to end, whatever the reason."""
+
+    def __init__(self, leadership: _native.Leadership) -> None:
+        super().__init__()
+        # One that nobody else refers to any more is released.
+        self._leadership = weakref.ref(leadership)
+        leadership.on_revoke(self.set)
+        leadership.on_lost(lambda _: self.set())
+
+    def is_set(self) -> bool:
+        # Resigned, or all was cancelled: nobody calls back then.
+        leadership = self._leadership()
+        return super().is_set() or leadership is None or not leadership.is_held
+
+    def wait(self, timeout: float | None = None) -> bool:
+        ends = None if timeout is None else time.monotonic() + timeout
+        while not self.is_set():
+            left = _LOOK_EVERY if ends is None else min(_LOOK_EVERY, ends - time.monotonic())
+            if left <= 0:
+                return False
+            super().wait(left)
+        return True
+
+
+# What nobody calls back for is looked for so often, in seconds.
+_LOOK_EVERY = 0.1
+_signals: weakref.WeakKeyDictionary[_native.Leadership, Signal] = weakref.WeakKeyDictionary()
+
+
+def signal(leadership: _native.Leadership) -> Signal:
+    """One and the same for each leadership."""
+    found = _signals.get(leadership)
+    if found is None:
+        found = _signals.setdefault(leadership, Signal(leadership))
+    return found
 
 
 async def run(terms: _native.Terms, work: Callable[[aio.Leadership], object]) -> None:

@@ -1,6 +1,7 @@
 # The extension module. Its classes named …Base, Handle and Holding are shared by both faces. Verbs are described as they are on a blocking
 # object, where they wait; on an asyncio one they return a Call, which zkrecipes._bridge awaits.
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from types import GenericAlias, TracebackType
 from typing import (
@@ -225,10 +226,17 @@ class ClientBase(SessionBase):
         """
 
     def election(
-        self, path: str, data: bytes | str = b"", *, layout: Literal["latch", "selector"] = "latch"
+        self,
+        path: str,
+        data: bytes | str = b"",
+        *,
+        layout: Literal["latch", "selector"] = "latch",
+        priority: int = 0,
+        drain: float = 1,
     ) -> Election:
         """The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader.
-        `layout` says which of Curator's elections takes part: "latch" or "selector".
+        `layout` says which of Curator's elections takes part: "latch" or "selector". Who has the highest `priority`
+        is to lead; a leader of whom somebody wants the leadership may work on for `drain` seconds in `run`.
         """
 
     def group(self, path: str, *, layout: Literal["member", "party", "shallow_party"] | None = None) -> Group:
@@ -664,6 +672,13 @@ class ElectionBase(Handle):
     def path(self) -> str:
         """The path of the election."""
 
+    def transfer(self, to: str | Contender) -> bool:
+        """Hands the leadership over to a candidate, or to the first of an identity. Those who stand before it are
+        asked to move behind, then this one resigns. Whether the other one leads: False, and nothing has changed, if
+        there is no such candidate, or if others stand before it that do not go within five seconds. NotHeld: this
+        one does not lead.
+        """
+
     @property
     def is_leader(self) -> bool:
         """Whether this candidate certainly leads, by the clock and without I/O."""
@@ -686,6 +701,9 @@ class ElectionBase(Handle):
     def resign(self) -> None:
         """Resigns, and waits until the server has confirmed it: the next candidate leads. NotHeld without leading."""
     def _terms(self, work: Callable[[Any], object]) -> Terms: ...
+    def _set_healthy(self, healthy: bool) -> None: ...
+    @property
+    def _health_interval(self) -> float: ...
 
 @final
 class Election(_Scope, ElectionBase):
@@ -715,12 +733,16 @@ class Election(_Scope, ElectionBase):
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> Leadership | None: ...
     def hold(self, timeout: float | None = None) -> Hold[Leadership]:
         """A context manager that leads within `timeout` seconds or raises Timeout."""
-    def run(self, work: Callable[[Leadership], object]) -> None:
+    def run(self, work: Callable[[Leadership], object], healthy: Callable[[], object] | None = None) -> None:
         """Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()` or a failure
         that trying again cannot help. What `work` raises is logged, and the next campaign begins after a pause.
 
         Nothing can take a thread away from its work: it has to look at `leadership.is_held`, and return when that is false: it
-        was lost or resigned, or `cancel()` was called. In the last case it leads until it returns.
+        was lost or resigned, or `cancel()` was called. In the last case it leads until it returns. Where somebody else is to
+        lead, `leadership.signal` tells, and the work may finish for as long as `drain`; then the leadership is lost.
+
+        `healthy` is asked before it stands and every half a second, on a thread of its own: while it is false this candidate
+        does not stand, and hands over if it leads. What it raises is logged and counts as false.
         """
     def leading(self, function: Callable[Concatenate[Leadership, _P], _T]) -> Callable[_P, _T]:
         """A decorator: whoever calls the function stands, waits until this candidate leads, and resigns when it is done. It is
@@ -741,6 +763,11 @@ class Leadership(Held):
     @property
     def epoch(self) -> int:
         """Rises strictly from one leader to the next: the fencing token."""
+    @property
+    def signal(self) -> threading.Event:
+        """Is set when the work is to end, whatever the reason: somebody asks for the leadership, it is lost or resigned, or all
+        was cancelled. `on_lost` is for a loss alone.
+        """
 
 @final
 class FoundInstance:

@@ -196,8 +196,22 @@ else:
 class Leadership(Held):
     """One term of a leader: a Held, whose fencing token is the `epoch`. As a context manager it resigns on exit."""
 
+    _signal: asyncio.Event | None = None
+
     @instead(awaited(_native.HeldBase._acknowledge))
     def acknowledge(self) -> None: ...
+
+    @property
+    def signal(self) -> asyncio.Event:
+        """Set when the work is to end: somebody asks for the leadership, or it is lost. `on_lost` is for a loss alone.
+
+        Whatever else ends a term of `run` cancels the task of its work.
+        """
+        if self._signal is None:
+            self._signal = event = asyncio.Event()
+            self.on_revoke(event.set)
+            self.on_lost(lambda _: event.set())
+        return self._signal
 
     @property
     def epoch(self) -> int:
@@ -342,6 +356,8 @@ class Election(Handle[Leadership], _native.ElectionBase):
     @instead(awaited(_native.ElectionBase.resign))
     def resign(self) -> None: ...
     # --- generated from api: verbs of Election for asyncio
+    @instead(awaited(_native.ElectionBase.transfer))
+    def transfer(self) -> None: ...
     @instead(awaited(_native.ElectionBase.leader))
     def leader(self) -> None: ...
     @instead(awaited(_native.ElectionBase.candidates))
@@ -358,13 +374,20 @@ class Election(Handle[Leadership], _native.ElectionBase):
         """
         return Campaign(self._win(timeout), self._cancel_on_lost)
 
-    async def run(self, work: Callable[[Leadership], object]) -> None:
+    async def run(self, work: Callable[[Leadership], object], healthy: Callable[[], object] | None = None) -> None:
         """Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()`.
 
         A coroutine function is run as a task, which is cancelled when the leadership is lost or resigned. What the work
         raises is logged, and the next campaign begins after a pause. A failure that trying again cannot help is raised.
+
+        Where somebody else is to lead, `leadership.signal` tells, and the work may finish for as long as `drain`; then
+        the leadership is lost. `healthy`, a function or a coroutine function, is asked before it stands and every half
+        a second: while it is false this candidate does not stand, and hands over if it leads. What it raises is logged
+        and counts as false.
         """
-        await _leading.run(self._terms(work), work)
+        terms = self._terms(work)
+        async with _leading.checking(self, healthy):
+            await _leading.run(terms, work)
 
     def leading(
         self, function: Callable[Concatenate[Leadership, _P], Awaitable[_T]]
@@ -491,6 +514,8 @@ class Client(_native.ClientBase):
         *,
         # --- generated from api: keywords of election
         layout: Literal["latch", "selector"] = "latch",
+        priority: int = 0,
+        drain: float = 1,
         # --- end of generated
         cancel_on_lost: bool = False,
         **unknown: NoReturn,
@@ -501,6 +526,8 @@ class Client(_native.ClientBase):
             data,
             # --- generated from api: keywords given to election
             layout=layout,
+            priority=priority,
+            drain=drain,
             # --- end of generated
             **unknown,
         )

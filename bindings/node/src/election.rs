@@ -56,6 +56,17 @@ impl Election {
     }
 
     #[napi(catch_unwind)]
+    pub fn set_healthy(&self, healthy: bool) {
+        self.0.set_healthy(healthy);
+    }
+
+    /// In milliseconds.
+    #[napi(catch_unwind)]
+    pub fn health_interval(&self) -> f64 {
+        drive::HEALTH_INTERVAL.as_secs_f64() * 1000.0
+    }
+
+    #[napi(catch_unwind)]
     pub fn terms(&self, env: &napi::Env) -> napi::Result<Terms> {
         let terms = drive::terms(&self.0).or_throw(env)?;
         Ok(Terms { terms: Arc::new(Mutex::new(Some(terms))), inbox: self.0.inbox.clone() })

@@ -47,6 +47,16 @@ impl ElectionBase {
         self.core.path()
     }
 
+    /// Hands the leadership over to a candidate, or to the first of an identity. Those who stand before it are
+    /// asked to move behind, then this one resigns. Whether the other one leads: False, and nothing has changed, if
+    /// there is no such candidate, or if others stand before it that do not go within five seconds. NotHeld: this
+    /// one does not lead.
+    fn transfer(slf: &Bound<'_, Self>, to: Arg) -> Answered {
+        let to = convert::contender_node("to", to)?;
+        let core = zkrecipes::Election::clone(&slf.get().core);
+        Self::origin(slf).run(slf.py(), || async move { core.transfer(&to).await })
+    }
+
     /// Whether this candidate certainly leads, by the clock and without I/O.
     #[getter]
     fn is_leader(slf: &Bound<'_, Self>) -> Answered {
@@ -91,6 +101,16 @@ impl ElectionBase {
             Ok(())
         };
         slf.as_super().as_super().get().origin.guard(cancel).or_raise(slf.py())
+    }
+
+    fn _set_healthy(&self, healthy: bool) {
+        self.core.set_healthy(healthy);
+    }
+
+    /// In seconds.
+    #[getter]
+    fn _health_interval(&self) -> f64 {
+        drive::HEALTH_INTERVAL.as_secs_f64()
     }
 
     #[pyo3(name = "_terms")]
@@ -189,6 +209,34 @@ impl Terms {
     }
 }
 
+/// Term after term, on the thread of its caller.
+fn lead(terms: &Bound<'_, Terms>, work: Arg) -> PyResult<()> {
+    let py = terms.py();
+    loop {
+        let next = terms.get().next(py)?;
+        let Ok(won) = next.bind(py).cast::<HeldBase>() else { return Ok(()) };
+        if !terms.get().begins(won) {
+            return Ok(());
+        }
+        terms.get().tells(won);
+        let arguments = PyTuple::new(py, [won])?;
+        // That of a daemon thread may last until the interpreter is gone.
+        match call(work, &arguments) {
+            Ok(result) => {
+                terms.get().end(py, won, py.None().bind(py))?;
+                callback::check_result("work", &result, Face::Blocking)?;
+            }
+            Err(raised) if raised.is_instance_of::<PyException>(py) => {
+                terms.get().end(py, won, raised.value(py))?;
+            }
+            Err(raised) => {
+                Terms::abandon(won);
+                return Err(raised);
+            }
+        }
+    }
+}
+
 #[doc = doc_of!(Election)]
 #[pyclass(frozen, weakref, extends = ElectionBase, module = "zkrecipes")]
 pub struct Election;
@@ -201,32 +249,14 @@ context_manager! { Election,
     }
 
     #[doc = doc_of!(Election.run)]
-    fn run(slf: &Bound<'_, Self>, work: Arg) -> PyResult<()> {
-        let py = slf.py();
-        let terms = Bound::new(py, ElectionBase::terms(slf.as_super(), work)?)?;
-        loop {
-            let next = terms.get().next(py)?;
-            let Ok(won) = next.bind(py).cast::<HeldBase>() else { return Ok(()) };
-            if !terms.get().begins(won) {
-                return Ok(());
-            }
-            terms.get().tells(won);
-            let arguments = PyTuple::new(py, [won])?;
-            // That of a daemon thread may last until the interpreter is gone.
-            match call(work, &arguments) {
-                Ok(result) => {
-                    terms.get().end(py, won, py.None().bind(py))?;
-                    callback::check_result("work", &result, Face::Blocking)?;
-                }
-                Err(raised) if raised.is_instance_of::<PyException>(py) => {
-                    terms.get().end(py, won, raised.value(py))?;
-                }
-                Err(raised) => {
-                    Terms::abandon(won);
-                    return Err(raised);
-                }
-            }
-        }
+    #[pyo3(signature = (work, healthy=None))]
+    fn run(slf: &Bound<'_, Self>, work: Arg, healthy: Option<Arg>) -> PyResult<()> {
+        let terms = Bound::new(slf.py(), ElectionBase::terms(slf.as_super(), work)?)?;
+        let Some(healthy) = healthy else { return lead(&terms, work) };
+        let healthy = callback::function("healthy", healthy, Face::Blocking)?;
+        let checks = slf.py().import("zkrecipes._leading")?.getattr("Checks")?.call1((slf, healthy))?;
+        let led = lead(&terms, work);
+        checks.call_method0("end").and(led)
     }
 
     #[doc = doc_of!(Election.leading)]
@@ -247,6 +277,12 @@ impl Leadership {
     #[getter]
     fn epoch(slf: &Bound<'_, Self>) -> PyResult<u64> {
         HeldBase::say(slf.as_super().as_super(), zkrecipes::Held::fencing_token)
+    }
+
+    #[doc = doc_of!(Leadership.signal)]
+    #[getter]
+    fn signal<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("zkrecipes._leading")?.getattr("signal")?.call1((slf,))
     }
 
     #[doc = doc_of!(Leadership.acknowledge)]

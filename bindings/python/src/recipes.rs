@@ -133,8 +133,9 @@ impl ClientBase {
     }
 
     /// The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader.
-    /// `layout` says which of Curator's elections takes part: "latch" or "selector".
-    #[pyo3(signature = (path, data=None, **options), text_signature = "($self, path, data=b'', *, layout='latch')")]
+    /// `layout` says which of Curator's elections takes part: "latch" or "selector". Who has the highest `priority`
+    /// is to lead; a leader of whom somebody wants the leadership may work on for `drain` seconds in `run`.
+    #[pyo3(signature = (path, data=None, **options), text_signature = "($self, path, data=b'', *, layout='latch', priority=0, drain=1)")]
     fn election(
         slf: &Bound<'_, Self>,
         path: Arg,

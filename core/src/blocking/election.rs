@@ -1,9 +1,11 @@
 //! What an election is won for, blocking.
 
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 use super::{Election, Leadership};
-use crate::drive::{check_may_wait, wait};
+use crate::drive::{HEALTH_INTERVAL, check_may_wait, wait};
 use crate::error::Result;
 
 impl Election {
@@ -23,7 +25,8 @@ impl Election {
     /// to look at [`Held::is_held`] of the leadership, and return when that is false: it was lost or resigned, or
     /// [`Election::cancel`] was called. In the last case it leads until it returns, and guarded writes are still applied. What it
     /// returns after a loss counts as its end: an error that comes of the loss is no failure, and the next campaign begins
-    /// at once.
+    /// at once. Where somebody else is to lead [`Held::on_revoke`] tells, and the work may finish for as long as
+    /// [`ElectionOptions::drain`](crate::ElectionOptions::drain); then the leadership is lost.
     pub fn run<E: std::fmt::Display>(&self, mut work: impl FnMut(Leadership) -> Result<(), E>) -> Result<()> {
         check_may_wait()?;
         let mut terms = self.core.terms()?;
@@ -41,6 +44,29 @@ impl Election {
                 Err(error) => terms.failed(&leadership, &error),
             }
         }
+    }
+
+    /// As [`Election::run`], for as long as `healthy` says so: see [`crate::Election::run_while_healthy`]. It is asked on a thread of
+    /// its own.
+    pub fn run_while_healthy<E: std::fmt::Display>(
+        &self,
+        work: impl FnMut(Leadership) -> Result<(), E>,
+        mut healthy: impl FnMut() -> bool + Send,
+    ) -> Result<()> {
+        self.set_healthy(healthy());
+        let (ends, is_over) = mpsc::channel::<()>();
+        let led = thread::scope(|scope| {
+            // Dropped when the run ends, or panics.
+            let _ends = ends;
+            scope.spawn(move || {
+                while is_over.recv_timeout(HEALTH_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                    self.set_healthy(healthy());
+                }
+            });
+            self.run(work)
+        });
+        self.set_healthy(true);
+        led
     }
 
     /// See [`crate::Election::cancel`].

@@ -42,7 +42,7 @@ pub use crate::metrics::{MetricValue as Value, Sample};
 pub use crate::process::{PerProcess, Process};
 pub use crate::recipes::declared::Declared;
 pub use crate::recipes::discovery::Registering;
-pub use crate::recipes::election::Terms;
+pub use crate::recipes::election::{HEALTH_INTERVAL, Terms};
 pub use crate::recipes::queue::{Claims, Got};
 pub use crate::recipes::survey::{Found, FoundKind, Survey, survey, survey_within};
 pub use crate::sanitizer;

@@ -352,11 +352,17 @@ pub struct ElectionOptions {
     /// Whose election it takes part in: Curator's `LeaderLatch` (`ElectionLayout::Latch`) or `LeaderSelector`
     /// (`ElectionLayout::Selector`). kazoo has one layout of its own, which `naming` chooses.
     pub layout: ElectionLayout,
+    /// How much it is to lead: of all who stand the one with the highest priority. A leader with a lower one is asked to
+    /// hand over. Peers that know of no priorities stand in the order in which they came, as those of one priority do.
+    pub priority: i32,
+    /// How long the work of a term of `run` may go on that somebody has asked for, such as a candidate with a higher
+    /// priority. Then the leadership is lost.
+    pub drain: Duration,
 }
 
 impl Default for ElectionOptions {
     fn default() -> Self {
-        ElectionOptions { layout: ElectionLayout::Latch }
+        ElectionOptions { layout: ElectionLayout::Latch, priority: 0, drain: Duration::from_millis(1_000) }
     }
 }
 
@@ -365,6 +371,19 @@ impl ElectionOptions {
     /// (`ElectionLayout::Selector`).
     pub fn layout(mut self, layout: ElectionLayout) -> Self {
         self.layout = layout;
+        self
+    }
+
+    /// How much it is to lead: of all who stand the one with the highest priority.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// How long the work of a term of `run` may go on that somebody has asked for, such as a candidate with a higher
+    /// priority.
+    pub fn drain(mut self, drain: Duration) -> Self {
+        self.drain = drain;
         self
     }
 }
@@ -378,6 +397,15 @@ pub enum ElectionLayout {
     Latch,
     /// Curator's LeaderSelector.
     Selector,
+}
+
+impl ElectionOptions {
+    /// Whether each is within its range; the error names the one that is not.
+    pub(crate) fn check_ranges(&self) -> Result<()> {
+        is_time("drain", self.drain)?;
+
+        Ok(())
+    }
 }
 
 /// How a [`Group`](crate::Group) behaves.

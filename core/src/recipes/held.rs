@@ -97,6 +97,17 @@ impl Held {
         let _ = self.0.stops.set(stops);
     }
 
+    /// Resolves when its owner is to stop by that.
+    pub(super) fn called_off(&self) -> impl Future<Output = ()> + Send + use<> {
+        let stops = self.0.stops.get().cloned();
+        async move {
+            let Some(mut stops) = stops else { return std::future::pending().await };
+            if stops.changed().await.is_err() {
+                std::future::pending().await
+            }
+        }
+    }
+
     fn is_called_off(&self) -> bool {
         self.0.stops.get().is_some_and(|stops| stops.has_changed().unwrap_or(false))
     }

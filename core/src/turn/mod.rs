@@ -6,17 +6,21 @@
 //! ours without another read, provided nothing happened that could make that wrong (see [`is_ours_without_a_read`]).
 //! When the second closest goes, we look again while the closest still holds, off the critical path: so a hand-off
 //! costs the same with two waiters and with five thousand.
-//! Who finds its own node gone while it waits queues again, at the end.
+//! Who finds its own node gone while it waits queues again, at the end. A candidate that is asked to moves there: see [`asking`].
+
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 
 use crate::error::{Error, Result};
 use crate::path;
 use crate::session::call::{Call, LOOK_AFTER, refusal};
+use crate::session::clock::{Clock, Moment};
 use crate::session::server_session::Interest;
 use crate::session::server_session::shared_lists::SharedNames;
 use crate::session::wire::{Event, Link, Watch, WireError};
 
+mod asking;
 pub(crate) mod deletable;
 mod foreign_contenders;
 pub(crate) mod grant;
@@ -27,6 +31,7 @@ pub(crate) mod name;
 pub(crate) mod order;
 pub(crate) mod place;
 
+use asking::MoveRequests;
 use grant::{Grant, OwnNodeWatch};
 use line::{Departure, Position, TurnNews};
 use name::{ContenderName, Kind};
@@ -38,16 +43,30 @@ pub(crate) const REVOKE: &[u8] = b"__REVOKE__";
 
 /// Queues and waits until the turn is ours. Whatever ends this early leaves nothing behind.
 pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<Grant> {
+    // The place that it has while it moves to another one.
+    let mut moving: Option<Place> = None;
     loop {
         // In a box that goes before the wait begins: there may be thousands who wait.
-        let (place, entered) = Box::pin(Place::enter(request, call)).await?;
+        let (place, entered) = match Box::pin(Place::enter(request, call)).await {
+            Ok(entered) => entered,
+            Err(error) => {
+                if let Some(before) = moving {
+                    request.session.within_grace(before.withdraw()).await;
+                }
+                return Err(error);
+            }
+        };
         call.contenders_ahead().into_iter().for_each(|waiter| waiter.stands());
         if let Entered::Listed(names) = &entered {
             foreign_contenders::warn(request, &place, names);
         }
+        // From now on it stands there. Of a session that has ended nothing does.
+        if let Some(before) = moving.take().filter(|before| before.server_session.has_ended()) {
+            drop(before.forget());
+        }
         // From here on a broken connection delays us, and only our own deadline ends the wait.
         call.outlast_outages();
-        let mut wait = Wait::new(&place, request.kind);
+        let mut wait = Wait::new(&place, request, call.now());
         match wait.run(request, call, entered).await {
             Ok(WaitOutcome::Ours { interest }) => {
                 place.position().into_iter().for_each(Position::has_turn);
@@ -69,6 +88,11 @@ pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<G
                     return Ok(grant);
                 }
             }
+            // Somebody higher has asked it to move behind all others: it stays here until it stands there.
+            Ok(WaitOutcome::Asked) => {
+                drop(wait);
+                moving = Some(place);
+            }
             // The session ended, or somebody deleted our node: to the end of the queue.
             Ok(WaitOutcome::Gone) => drop(place.forget()),
             Err(error) => {
@@ -81,8 +105,12 @@ pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<G
 }
 
 enum WaitOutcome {
-    Ours { interest: Interest },
+    Ours {
+        interest: Interest,
+    },
     Gone,
+    /// Somebody else is to come before us.
+    Asked,
 }
 
 /// Those before us for whom we wait.
@@ -111,6 +139,9 @@ impl Armed {
 struct Wait<'a> {
     place: &'a Place,
     kind: Kind,
+    /// Of a candidate: whom it asks to move behind it.
+    asking: Option<MoveRequests>,
+    clock: Arc<dyn Clock>,
     /// Whether somebody has asked us to let go, before we even hold.
     is_revoked: bool,
     /// Whether somebody was ahead of us.
@@ -127,6 +158,8 @@ enum Arming {
     Armed,
     /// The list is out of date.
     Stale,
+    /// We are to move.
+    Asked,
     /// Some got no answer.
     Unanswered,
 }
@@ -137,16 +170,20 @@ enum Wake {
     Closest(Event),
     Second,
     Siblings,
+    /// It is time to ask others.
+    Settled,
     Connection,
     /// It went by itself, or cannot be read any more.
     Untold,
 }
 
 impl<'a> Wait<'a> {
-    fn new(place: &'a Place, kind: Kind) -> Wait<'a> {
+    fn new(place: &'a Place, request: &TurnRequest<'_>, now: Moment) -> Wait<'a> {
         Wait {
             place,
-            kind,
+            kind: request.kind,
+            asking: request.priority.map(|_| MoveRequests::new(now)),
+            clock: request.session.clock().clone(),
             is_revoked: false,
             has_waited: false,
             own: None,
@@ -199,6 +236,9 @@ impl<'a> Wait<'a> {
                     continue;
                 };
                 ahead = found;
+                if let Some(asking) = &mut self.asking {
+                    asking.sees(Contenders::of(listed), &node.entry, ahead.first.as_deref(), ahead.count);
+                }
                 // Past the end of the range it is looked at again: that tells which of those ahead have gone.
                 names.take_if(|_| !node.entry.is_late());
                 self.tell(request, call, &ahead);
@@ -225,6 +265,7 @@ impl<'a> Wait<'a> {
                 match Box::pin(self.arm(call, request.verb, node, &ahead.nearest)).await? {
                     Arming::Armed => break true,
                     Arming::Stale => break false,
+                    Arming::Asked => return Ok(WaitOutcome::Asked),
                     _ if server_session.has_ended() => return Ok(WaitOutcome::Gone),
                     // What was armed stays armed over a reconnection; only what got no answer is asked for again.
                     Arming::Unanswered => call.retry_after_loss(request.verb).await?,
@@ -232,10 +273,13 @@ impl<'a> Wait<'a> {
             };
             if is_armed {
                 self.has_waited = true;
+                if let Some(asking) = self.asking.as_mut().filter(|asking| asking.is_due(call.now())) {
+                    Box::pin(asking.act(self.place, call, request.verb)).await?;
+                }
                 // In a box, as who waits in memory needs none.
                 match Box::pin(self.news(call, request.verb, link)).await? {
                     Wake::Own(Event::Deleted | Event::SessionEnded) => return Ok(WaitOutcome::Gone),
-                    Wake::Own(_) => continue 'look,
+                    Wake::Own(_) | Wake::Settled => continue 'look,
                     Wake::Closest(Event::DataChanged) => continue 'look,
                     Wake::Closest(Event::Deleted) if ahead.count == 1 && self.is_ours_without_a_read() => {
                         if let Some(interest) = interest.take() {
@@ -380,6 +424,7 @@ impl<'a> Wait<'a> {
         let mut arming = Arming::Armed;
         if let Some(flight) = own_flight {
             match call.receive(verb, flight).await? {
+                Ok((data, _, _)) if data == REVOKE && self.asking.is_some() => return Ok(Arming::Asked),
                 Ok((data, _, watch)) => {
                     self.is_revoked |= data == REVOKE;
                     self.own = Some(Armed::on(generation, &node.entry.name, watch));
@@ -467,12 +512,14 @@ impl<'a> Wait<'a> {
             let closest = next(self.closest.as_mut().map(|armed| &mut armed.watch));
             let second = next(self.second.as_mut().map(|armed| &mut armed.watch));
             let siblings = next(self.siblings.as_mut());
+            let settled = settled(&self.clock, self.asking.as_ref().and_then(MoveRequests::due));
             tokio::select! {
                 biased;
                 event = own => Wake::Own(event),
                 event = closest => Wake::Closest(event),
                 _ = second => Wake::Second,
                 _ = siblings => Wake::Siblings,
+                () = settled => Wake::Settled,
                 () = self.place.server_session.link_changed(link) => Wake::Connection,
             }
         };
@@ -483,7 +530,7 @@ impl<'a> Wait<'a> {
             Wake::Closest(_) => self.closest = None,
             Wake::Second => self.second = None,
             Wake::Siblings => self.siblings = None,
-            Wake::Connection | Wake::Untold => {}
+            Wake::Settled | Wake::Connection | Wake::Untold => {}
         }
         wake
     }
@@ -557,6 +604,13 @@ async fn late_ahead_of(
     }
     ahead.sort_by_key(|(czxid, _)| *czxid);
     Ok(Some(ahead.into_iter().map(|(_, entry)| entry).collect()))
+}
+
+async fn settled(clock: &Arc<dyn Clock>, due: Option<Moment>) {
+    match due {
+        Some(due) => clock.sleep_until(due).await,
+        None => std::future::pending().await,
+    }
 }
 
 async fn next(watch: Option<&mut Watch>) -> Event {

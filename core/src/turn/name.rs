@@ -3,6 +3,12 @@
 //! The server appends a sequence number as `%010d`; what stands before it tells whose recipe made the node. We wait for
 //! every contender we recognise, also for those that ignore us. Contenders that wait for each other are one line: locks,
 //! readers and writers of a path are one, the candidates of an election another.
+//!
+//! The GUID of a candidate of ours carries its priority (see [`guid_of_priority`]): a list of the names tells who stands for
+//! what and who can be asked to move behind, without a read of anybody, and whatever was written into the nodes. To everybody
+//! else it is a GUID like any other; those of others are random, and say nothing.
+
+use uuid::Uuid;
 
 use crate::options::Naming;
 use crate::session::random;
@@ -46,7 +52,15 @@ const MARKS: &[(&str, Kind, Naming)] = &[
 
 /// The name of a new contender, without the sequence number, and the part of it that is like no other.
 pub(crate) fn fresh(naming: Naming, kind: Kind) -> (String, String) {
-    let id = random::guid();
+    named_by(naming, kind, random::guid())
+}
+
+/// The same of a candidate with that priority.
+pub(crate) fn fresh_candidate(naming: Naming, kind: Kind, priority: i32) -> (String, String) {
+    named_by(naming, kind, guid_of_priority(priority))
+}
+
+fn named_by(naming: Naming, kind: Kind, id: Uuid) -> (String, String) {
     let (hyphenated, simple) = (id.hyphenated().to_string(), id.simple().to_string());
     match (naming, kind) {
         (_, Kind::Permit) => (format!("_c_{hyphenated}-lease-"), hyphenated),
@@ -64,6 +78,32 @@ pub(crate) fn fresh(naming: Naming, kind: Kind) -> (String, String) {
     }
 }
 
+/// What says that a GUID of version 8, whose bits are for everybody to define, is a candidate's of ours.
+const CANDIDATE: [u8; 2] = *b"zr";
+
+/// A GUID of version 8: the priority, the word above, and 74 bits that are random.
+fn guid_of_priority(priority: i32) -> Uuid {
+    let mut bytes = random::guid().into_bytes();
+    bytes[..4].copy_from_slice(&priority.to_be_bytes());
+    bytes[4..6].copy_from_slice(&CANDIDATE);
+    bytes[6] = 0x80 | (bytes[6] & 0x0f);
+    bytes[8] = 0x80 | (bytes[8] & 0x3f);
+    Uuid::from_bytes(bytes)
+}
+
+/// The priority in the GUID of a name.
+fn priority_in(name: &str) -> Option<i32> {
+    let guid = ["_c_", "x-"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name).as_bytes();
+    let (length, version) = if guid.get(8) == Some(&b'-') { (36, 14) } else { (32, 12) };
+    // One look is enough for all that are random.
+    if guid.get(version) != Some(&b'8') {
+        return None;
+    }
+    let bytes = Uuid::try_parse_ascii(guid.get(..length)?).ok()?.into_bytes();
+    let [a, b, c, d, rest @ ..] = bytes;
+    rest.starts_with(&CANDIDATE).then(|| i32::from_be_bytes([a, b, c, d]))
+}
+
 /// A node that takes part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ContenderName {
@@ -72,18 +112,21 @@ pub(crate) struct ContenderName {
     pub(crate) sequence: i32,
     /// Whose names it goes by.
     pub(crate) naming: Naming,
+    /// That of a candidate of ours, which moves behind when it is asked to; `None` of everybody else.
+    pub(crate) priority: Option<i32>,
 }
 
 impl ContenderName {
     /// `None` for a node that is no contender of any recipe we know.
     pub(crate) fn recognise(name: &str) -> Option<ContenderName> {
         let (kind, sequence, naming) = parse(name)?;
-        Some(ContenderName { name: name.to_owned(), kind, sequence, naming })
+        Some(ContenderName { name: name.to_owned(), kind, sequence, naming, priority: priority_in(name) })
     }
 
     /// A permit of ours. Permits have no order, so the number does not matter, nor whose name it is.
     pub(crate) fn permit(name: &str) -> ContenderName {
-        ContenderName { name: name.to_owned(), kind: Kind::Permit, sequence: 0, naming: Naming::Curator }
+        let (kind, sequence, naming, priority) = (Kind::Permit, 0, Naming::Curator, None);
+        ContenderName { name: name.to_owned(), kind, sequence, naming, priority }
     }
 }
 
@@ -170,6 +213,32 @@ mod tests {
                 assert_eq!(entry.sequence, 42);
                 assert_eq!(entry.kind.excludes(Kind::Read), kind != Kind::Read);
             }
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_candidate_carries_its_priority() {
+        for naming in [Naming::Curator, Naming::Kazoo, Naming::Zookeeper] {
+            for kind in [Kind::Lock, Kind::Latch] {
+                for priority in [0, 1, -1, 100, i32::MIN, i32::MAX] {
+                    let (prefix, guid) = fresh_candidate(naming, kind, priority);
+                    assert!(prefix.contains(&guid));
+                    assert_eq!(entry(&format!("{prefix}0000000042")).priority, Some(priority));
+                    assert_eq!(entry(&format!("{prefix}0000000042")).sequence, 42);
+                }
+                let (prefix, _) = fresh(naming, kind);
+                assert_eq!(entry(&format!("{prefix}0000000042")).priority, None);
+            }
+        }
+        let id = guid_of_priority(7);
+        assert_eq!((id.get_version_num(), id.get_variant()), (8, uuid::Variant::RFC4122));
+        for foreign in [
+            "_c_00000007-7a72-4a0d-9d52-3c0f35f9f1d1-latch-0000000005",
+            "_c_00000007-7a73-8a0d-9d52-3c0f35f9f1d1-latch-0000000005",
+            "_c_0000000x-7a72-8a0d-9d52-3c0f35f9f1d1-latch-0000000005",
+            "_c_00000007-7a72-8-latch-0000000005",
+        ] {
+            assert_eq!(entry(foreign).priority, None, "{foreign}");
         }
     }
 }

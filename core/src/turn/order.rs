@@ -57,6 +57,8 @@ pub(crate) struct Contenders {
     latches: Vec<ContenderName>,
     /// Those past the end of the range, of which the list does not tell the order.
     late: Vec<ContenderName>,
+    /// The lowest priority of candidates of ours.
+    lowest: Option<i32>,
 }
 
 /// Those before one of the contenders for whom it waits, as far as the list tells.
@@ -82,7 +84,9 @@ impl Contenders {
                 Kind::Latch => &mut all.latches,
                 _ => &mut all.locks,
             };
+            let lowest = [all.lowest, entry.priority].into_iter().flatten().min();
             line.push(entry);
+            all.lowest = lowest;
         }
         for line in [&mut all.locks, &mut all.latches] {
             line.sort_unstable_by(in_order);
@@ -114,6 +118,21 @@ impl Contenders {
         let (earlier, rest) = line.split_at(line.partition_point(|other| other.sequence < own.sequence));
         let same = &rest[..rest.partition_point(|other| other.sequence == own.sequence)];
         Before { earlier, same, own }
+    }
+
+    /// The candidates of ours before `own` that it may ask to move behind it, the highest first, so that they come in that order:
+    /// those of a lower priority. What stands before one as high as it is that one's to ask.
+    pub(crate) fn lower(&self, own: &ContenderName) -> Vec<ContenderName> {
+        // Where nobody is lower nobody is looked at.
+        let Some(priority) = own.priority.filter(|own| self.lowest.is_some_and(|lowest| lowest < *own))
+        else {
+            return Vec::new();
+        };
+        let before = self.before(own);
+        let since = before.iter().rev().take_while(|one| one.priority.is_none_or(|other| other < priority));
+        let mut lower: Vec<_> = since.filter(|one| one.priority.is_some()).cloned().collect();
+        lower.sort_by_key(|one| std::cmp::Reverse(one.priority));
+        lower
     }
 
     /// Those past the end of the range for whom `own` may have to wait.
@@ -214,6 +233,7 @@ mod tests {
             assert_eq!(found, ahead.iter().map(|at| names[*at]).collect::<Vec<_>>(), "{}", own.name);
             assert_eq!(before.count(), found.len());
         }
+        assert!(all.lower(&entry(names[0])).is_empty());
         assert_eq!(all.late_beside(&entry(names[5])), [entry(names[6])]);
         assert_eq!(all.late_beside(&entry(names[3])), []);
         assert!(!all.has(&entry("_c_a-__WRIT__0000000011")));

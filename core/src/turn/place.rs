@@ -40,6 +40,8 @@ pub(crate) struct TurnRequest<'a> {
     pub(crate) last_line: Option<&'a LastLine>,
     /// Whether who comes next in the session may have the turn while the deletion of our node is on its way.
     pub(crate) passes: bool,
+    /// Of a candidate its priority: it may ask lower ones to move behind it, and moves itself when it is asked.
+    pub(crate) priority: Option<i32>,
     /// What the caller does, for error texts.
     pub(crate) verb: &'static str,
 }
@@ -49,7 +51,7 @@ impl<'a> TurnRequest<'a> {
     pub(crate) fn of(session: &'a Arc<Session>, path: &'a str, kind: Kind) -> TurnRequest<'a> {
         let (naming, data) = (session.options().naming, session.identity().as_bytes());
         let (mode, first, verb) = (session.parents(), None, "acquire");
-        let (stands_in_line, last_line, passes) = (true, None, false);
+        let (stands_in_line, last_line, passes, priority) = (true, None, false, None);
         TurnRequest {
             session,
             path,
@@ -61,7 +63,16 @@ impl<'a> TurnRequest<'a> {
             stands_in_line,
             last_line,
             passes,
+            priority,
             verb,
+        }
+    }
+
+    /// The name of a new node, without its number, and the part of it that is like no other.
+    pub(crate) fn fresh_name(&self) -> (String, String) {
+        match self.priority {
+            Some(priority) => name::fresh_candidate(self.naming, self.kind, priority),
+            None => name::fresh(self.naming, self.kind),
         }
     }
 }
@@ -119,7 +130,7 @@ pub(crate) enum Entered {
 impl Place {
     /// Creates our node, within the retry budget, and lists its siblings if it takes a list to tell who is ahead.
     pub(crate) async fn enter(request: &TurnRequest<'_>, call: &mut Call) -> Result<(Place, Entered)> {
-        let TurnRequest { session, path, kind, naming, data, verb, .. } = *request;
+        let TurnRequest { session, path, data, verb, .. } = *request;
         let mut tried: Option<Place> = None;
         call.until_those_before_have_queued().await?;
         loop {
@@ -133,13 +144,13 @@ impl Place {
                 Some(place) if Arc::ptr_eq(&place.server_session, &server_session) => place,
                 earlier => {
                     drop(earlier.map(Place::forget));
-                    Place::new(&server_session, path, naming, kind)
+                    Place::new(&server_session, path, request.fresh_name())
                 }
             };
             let was_in_doubt = std::mem::replace(&mut place.is_in_doubt, true);
             let asked = Departure::now(&server_session, call.now());
             let line = (request.stands_in_line && !was_in_doubt).then(|| Line::of(request, &server_session));
-            let arrival = line.map(|line| line.arrive(&server_session, asked, request.passes));
+            let arrival = line.map(|line| line.arrive(&server_session, asked, request));
             let create = server_session.create(&place.asked, data, CreateMode::EphemeralSequential);
             let needs_no_list =
                 arrival.as_ref().is_some_and(|arrival| arrival.needs_no_list(&server_session));
@@ -233,8 +244,7 @@ impl Place {
         self.position.as_ref()
     }
 
-    fn new(server_session: &Arc<ServerSession>, parent: &str, naming: Naming, kind: Kind) -> Place {
-        let (prefix, guid) = name::fresh(naming, kind);
+    fn new(server_session: &Arc<ServerSession>, parent: &str, (prefix, guid): (String, String)) -> Place {
         Place {
             server_session: server_session.clone(),
             parent: parent.to_owned(),

@@ -5,6 +5,7 @@ mod support;
 
 mod counter;
 mod double_barrier;
+mod elections;
 mod partitions;
 mod rounds;
 mod scale;

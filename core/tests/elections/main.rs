@@ -13,5 +13,6 @@ mod group;
 mod lagging;
 mod names;
 mod partitions;
+mod priority;
 mod survey;
 mod watch;

@@ -1,6 +1,6 @@
 //! Generated from api/campaign.toml by api/generate; do not edit.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
 
 use zkrecipes::drive;
@@ -11,8 +11,9 @@ use crate::election;
 use crate::election::{zkr_leader, zkr_leader_callback, zkr_leadership, zkr_leadership_callback};
 use crate::elections::{ElectionHandle, zkr_election};
 use crate::error::zkr_error;
-use crate::events::{zkr_done_callback, zkr_subscription};
-use crate::input::HandlePlace;
+use crate::events::{zkr_answer_callback, zkr_done_callback, zkr_subscription};
+use crate::input;
+use crate::input::{HandlePlace, Place};
 use crate::lists::{zkr_contenders, zkr_contenders_callback};
 use crate::status::zkr_status;
 use crate::verbs;
@@ -84,8 +85,9 @@ pub extern "C" fn zkr_election_campaign_cancellable_async(
 ///
 /// The leadership belongs to the callback, which hands it to whoever does the work and returns: like every callback it
 /// must not block. The term is over when the leadership is released, freed or lost; zkr_leadership_on_lost tells of a
-/// loss. A callback that has let go of the leadership when it returns could not serve: the next campaign begins after a
-/// pause, which grows.
+/// loss. zkr_leadership_on_revoke tells that somebody else is to lead: finish, then release. After the time for
+/// draining it is lost. A callback that has let go of the leadership when it returns could not serve: the next campaign
+/// begins after a pause, which grows.
 ///
 /// zkr_election_cancel and zkr_election_free end it, as does closing the client, and so does what trying again cannot
 /// help. A term in progress is resigned then, and a last call says why it ended: ZKR_CANCELLED, ZKR_CLOSED, ZKR_DENIED
@@ -101,6 +103,65 @@ pub extern "C" fn zkr_election_run(
 ) -> zkr_status {
     verbs::stream(election, callback, user_data, subscription, error, |it: &ElectionHandle| {
         drive::terms(&it.core).map(drive::Terms::feed)
+    })
+}
+
+/// Says whether this candidate can do the work of a leader, for a zkr_election_run of it. While it is false it does not
+/// stand; a term in progress ends as if somebody had asked for the leadership. True, which it is unless told, lets it
+/// stand again.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_election_set_healthy(
+    election: *mut zkr_election,
+    healthy: bool,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::now(
+        election,
+        error,
+        || Ok(()),
+        |it: &ElectionHandle| {
+            it.core.set_healthy(healthy);
+            Ok(())
+        },
+    )
+}
+
+/// Hands the leadership over to a candidate: its node, as in a zkr_contender, or an identity. Those who stand before it
+/// are asked to move behind, then this one resigns. *leads says whether the other one leads. It is false, and nothing
+/// has changed, if there is no such candidate, or if others stand before it that do not go within five seconds.
+/// ZKR_NOT_HELD without leading.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_election_transfer(
+    election: *mut zkr_election,
+    to: *const c_char,
+    leads: *mut bool,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        election,
+        null(),
+        error,
+        || Ok(Place::optional(leads)),
+        |it: &ElectionHandle| {
+            let core = it.core.clone();
+            let to = input::text("to", to)?;
+            Ok(async move { core.transfer(&to).await })
+        },
+    )
+}
+
+/// zkr_election_transfer in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_election_transfer_async(
+    election: *mut zkr_election,
+    to: *const c_char,
+    callback: zkr_answer_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(election, null(), callback, user_data, |it: &ElectionHandle| {
+        let core = it.core.clone();
+        let to = input::text("to", to)?;
+        Ok(async move { core.transfer(&to).await })
     })
 }
 

@@ -8,7 +8,7 @@
 #define ZKR_COUNTER_OPTIONS_INIT { sizeof(zkr_counter_options), ZKR_COUNTER_LAYOUT_ATOMIC, 0 }
 
 /** The defaults of zkr_election_options. */
-#define ZKR_ELECTION_OPTIONS_INIT { sizeof(zkr_election_options), ZKR_ELECTION_LAYOUT_LATCH, 0 }
+#define ZKR_ELECTION_OPTIONS_INIT { sizeof(zkr_election_options), ZKR_ELECTION_LAYOUT_LATCH, 0, 0, 0, 1000 }
 
 /** The defaults of zkr_group_options. */
 #define ZKR_GROUP_OPTIONS_INIT { sizeof(zkr_group_options), ZKR_GROUP_LAYOUT_DEFAULT, 0 }

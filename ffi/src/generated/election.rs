@@ -69,22 +69,33 @@ pub struct zkr_election_options {
     pub layout: GivenElectionLayout,
     /// Zero.
     pub reserved: u32,
+    /// How much it is to lead: of all who stand the one with the highest priority. A leader with a lower one is asked to
+    /// hand over. Peers that know of no priorities stand in the order in which they came, as those of one priority do.
+    pub priority: i32,
+    /// Zero.
+    pub reserved_2: u32,
+    /// How long the work of a term of run may go on that somebody has asked for, such as a candidate with a higher
+    /// priority. Then the leadership is lost. Unless told: 1,000.
+    pub drain_ms: i64,
 }
 
 impl SelfSized for zkr_election_options {
     const INIT: &'static str = "ZKR_ELECTION_OPTIONS_INIT";
-    const LEAST: usize = size_of::<zkr_election_options>();
+    const LEAST: usize = std::mem::offset_of!(zkr_election_options, reserved) + size_of::<u32>();
 
     fn defaults() -> zkr_election_options {
         zkr_election_options {
             size: size_of::<zkr_election_options>(),
             layout: GivenElectionLayout(0),
             reserved: 0,
+            priority: 0,
+            reserved_2: 0,
+            drain_ms: 1_000,
         }
     }
 
     fn reserved(&self) -> Vec<u8> {
-        [&self.reserved.to_ne_bytes()[..]].concat()
+        [&self.reserved.to_ne_bytes()[..], &self.reserved_2.to_ne_bytes()[..]].concat()
     }
 }
 
@@ -102,6 +113,8 @@ impl zkr_election_options {
             zkr_election_layout::ZKR_ELECTION_LAYOUT_LATCH => zkrecipes::ElectionLayout::Latch,
             zkr_election_layout::ZKR_ELECTION_LAYOUT_SELECTOR => zkrecipes::ElectionLayout::Selector,
         };
+        options.priority = self.priority;
+        options.drain = input::millis("drain_ms", self.drain_ms)?;
 
         Ok(options)
     }
@@ -290,8 +303,8 @@ pub extern "C" fn zkr_election_contenders_async(
 }
 
 /// Asks the leader to resign, or the candidate whose node is named as in a zkr_contender (NULL: the leader), which
-/// hears of it through zkr_held_on_revoke and lets go when it can. force_after_ms, asked and ZKR_INVALID are as for
-/// zkr_lock_revoke.
+/// moves behind all others if it does not lead, and otherwise hears of it through zkr_held_on_revoke and lets go when
+/// it can. force_after_ms, asked and ZKR_INVALID are as for zkr_lock_revoke.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_election_revoke(
     election: *mut zkr_election,

@@ -147,11 +147,16 @@ static void do_sequencer(command *c) {
 
 static void do_watch_revoke(command *c) {
   zkr_error *error = NULL;
+  lock *of = find_lock(c);
+  if (of && of->leadership) {
+    answer(c, zkr_leadership_on_revoke(of->leadership, on_revoke, of, NULL, NULL), NULL);
+    return;
+  }
   if (!latest(c)) {
     say("%s error NOT_HELD", c->seq);
     return;
   }
-  zkr_status status = zkr_held_on_revoke(latest(c), on_revoke, find_lock(c), NULL, &error);
+  zkr_status status = zkr_held_on_revoke(latest(c), on_revoke, of, NULL, &error);
   answer(c, status, error);
 }
 

@@ -48,6 +48,8 @@ static inline zkr_election_options election_options_of(const command *c) {
     options.layout = strcmp(value, "latch") == 0      ? ZKR_ELECTION_LAYOUT_LATCH
                      : strcmp(value, "selector") == 0 ? ZKR_ELECTION_LAYOUT_SELECTOR
                                                       : (zkr_election_layout)99;
+  if ((value = option(c, "priority"))) options.priority = (int32_t)strtoll(value, NULL, 10);
+  if ((value = option(c, "drain"))) options.drain_ms = strtoll(value, NULL, 10);
   return options;
 }
 

@@ -43,6 +43,19 @@ static void do_campaign(command *c) {
 
 static void do_leads(command *c) { answer_bool(c, ZKR_OK, zkr_election_is_leader(named(c)->election), NULL); }
 
+static void do_set_healthy(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_election_set_healthy(named(c)->election, strcmp(text(c, 2), "yes") == 0, &error);
+  answer(c, status, error);
+}
+
+static void do_transfer(command *c) {
+  zkr_error *error = NULL;
+  bool leads = false;
+  zkr_status status = zkr_election_transfer(named(c)->election, text(c, 2), &leads, &error);
+  answer_bool(c, status, leads, error);
+}
+
 static void do_acknowledge(command *c) {
   zkr_error *error = NULL;
   const char *data = text(c, 2);
@@ -296,6 +309,8 @@ const verb recipe_verbs[] = {
     {"leads", do_leads, false},
     {"acknowledge", do_acknowledge, true},
     {"run", do_run, false},
+    {"set-healthy", do_set_healthy, false},
+    {"transfer", do_transfer, true},
     {"end-term", do_end_term, false},
     {"leader", do_leader, true},
     {"candidates", do_contenders, true},

@@ -22,6 +22,8 @@ const running = new Map()
 
 /** How to end the terms in progress. */
 const terms = new Map()
+/** Those of which `run` says that they are not healthy. */
+const unhealthy = new Set()
 
 /** What is followed. */
 const feeds = new Map()
@@ -153,8 +155,13 @@ const verbs = {
       say(`event ${name} term ${named} ${leadership.epoch}`)
       await ended.finally(() => say(`event ${name} over ${named} ${leadership.epoch}`))
     }
-    return handle.run(term, { signal })
+    return handle.run(term, { signal, healthy: () => !unhealthy.has(key(named)) })
   },
+  'set-healthy'({ key }, named, healthy) {
+    if (healthy === 'yes') unhealthy.delete(key(named))
+    else unhealthy.add(key(named))
+  },
+  transfer: ({ handle, signal }, _, to) => handle.transfer(to, { signal }),
   'end-term'({ key }, named, fail) {
     const end = terms.get(key(named))
     if (!end) throw new Unknown(`${named} leads no term`)

@@ -3,7 +3,7 @@
 const KINDS = {
   client: { session_timeout: 'number', connect_timeout: 'number', identity: 'text', allow_plaintext_auth: 'flag', refuse_open_parents: 'flag', naming: 'text', lease: 'text', read_only: 'flag', server_tick: 'number', max_in_flight: 'number' },
   counter: { layout: 'text' },
-  election: { layout: 'text' },
+  election: { layout: 'text', priority: 'number', drain: 'number' },
   group: { layout: 'text' },
   lock: { reentrant: 'flag', local_handoff: 'number' },
   partitioner: { weight: 'number', name: 'text', drain: 'number' },

@@ -13,7 +13,7 @@ from protocol import Command, answer, parse, refuse, say  # finds the package, s
 import family
 import recipes
 import zkrecipes.aio as zkrecipes
-from recipes import Driver, Key
+from recipes import Driver, Key, unhealthy
 
 tasks: dict[str, asyncio.Task[None]] = {}
 readers: set[asyncio.Task[None]] = set()
@@ -49,7 +49,7 @@ async def lead(key: Key, election: zkrecipes.Election) -> None:
                 await leadership.release(wait=False)
             say("event", key[0], "over", key[1], str(leadership.epoch))
 
-    await election.run(work)
+    await election.run(work, lambda: key not in unhealthy)
 
 
 def end_term(key: Key, fails: bool) -> None:

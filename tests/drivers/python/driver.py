@@ -17,7 +17,7 @@ import family
 import queues
 import recipes
 import zkrecipes
-from recipes import Driver, Key
+from recipes import Driver, Key, unhealthy
 
 # The handle that an outstanding command waits on, by the command's number.
 waiting: dict[str, Any] = {}
@@ -58,7 +58,7 @@ def lead(key: Key, election: zkrecipes.Election) -> None:
         if fails:
             raise RuntimeError("told to fail")
 
-    election.run(work)
+    election.run(work, lambda: key not in unhealthy)
 
 
 def end_term(key: Key, fails: bool) -> None:

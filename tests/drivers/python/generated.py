@@ -27,7 +27,7 @@ KINDS: dict[str, dict[str, str]] = {
         "max_in_flight": "number",
     },
     "counter": {"layout": "text"},
-    "election": {"layout": "text"},
+    "election": {"layout": "text", "priority": "number", "drain": "time"},
     "group": {"layout": "text"},
     "lock": {"reentrant": "flag", "local_handoff": "number"},
     "partitioner": {"weight": "number", "name": "text", "drain": "time"},

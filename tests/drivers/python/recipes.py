@@ -17,10 +17,16 @@ T = TypeVar("T")
 Key = tuple[str, str]
 recipes: dict[Key, Any] = {}
 feeds: dict[Key, Any] = {}
+# The candidates of which `run` says that they are not healthy.
+unhealthy: set[Key] = set()
 
-MAKES = {"watch-node", "follow", "unfollow", "leads", "end-term"}
+MAKES = {"watch-node", "follow", "unfollow", "leads", "end-term", "set-healthy"}
 MAKES |= {word for word, described in WORDS.items() if described.kind != "waits"}
-VERBS = MAKES | WORDS.keys() | {"config-update", "leader", "candidates", "run", "next-partition", "has-partition", "release-partition"}
+VERBS = (
+    MAKES
+    | WORDS.keys()
+    | {"config-update", "leader", "candidates", "run", "transfer", "next-partition", "has-partition", "release-partition"}
+)
 # By member and name, what was won.
 partitions: dict[tuple[Key, str], Any] = {}
 
@@ -192,6 +198,10 @@ async def perform(client: Any, command: Command) -> list[str]:
             return words(await now(recipe.leader()))
         case "candidates", []:
             return [one.identity + ("*" if one.holds else "") for one in await now(recipe.candidates())]
+        case "transfer", [to]:
+            return [truth(await now(recipe.transfer(to)))]
+        case "set-healthy", [healthy]:
+            (unhealthy.discard if healthy == "yes" else unhealthy.add)(key)
         case "run", []:
             await now(Driver.run(key, recipe))
         case "next-partition", [*limit]:

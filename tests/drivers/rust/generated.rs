@@ -244,6 +244,8 @@ pub fn election_options(words: &[&str]) -> Result<ElectionOptions, Error> {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         match name {
             "layout" => options.layout = value.parse()?,
+            "priority" => options.priority = number(name, value)?,
+            "drain" => options.drain = number(name, value).map(Duration::from_millis)?,
 
             _ => return Err(Error::invalid(name, "is no option")),
         }

@@ -259,6 +259,8 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         ("leads", _) => one(handle()?.election()?.is_leader()),
         ("leader", _) => Ok(handle()?.election()?.leader().await?.said()),
         ("run", _) => stage.terms.run(handle()?.election()?, &key).await,
+        ("set-healthy", [_, healthy]) => stage.terms.set_healthy(&key, *healthy == "yes"),
+        ("transfer", [_, to]) => one(handle()?.election()?.transfer(to).await?),
         ("end-term", [_, rest @ ..]) => stage.terms.end(&key, rest.contains(&"fail")),
         ("acquire", [_, rest @ ..]) => {
             let (limit, n) = (millis(rest.first()), permits_of(rest.get(1))?);

@@ -106,12 +106,16 @@ impl CounterSettings {
 #[napi(object)]
 pub struct ElectionSettings {
     pub layout: Option<String>,
+    pub priority: Option<i32>,
+    pub drain: Option<f64>,
 }
 
 impl ElectionSettings {
     pub fn into_core(self) -> Result<ElectionOptions> {
         let mut options = ElectionOptions::default();
         options.layout = self.layout.map_or(Ok(options.layout), |word| word.parse())?;
+        options.priority = self.priority.unwrap_or(options.priority);
+        options.drain = span("drain", self.drain, Duration::MAX, options.drain)?;
 
         Ok(options)
     }

@@ -372,7 +372,11 @@ What an election acquires is the leadership, so that `with election as leadershi
 that trying again cannot help. What `work` raises is logged, and the next campaign begins after a pause.
 
 Nothing can take a thread away from its work: it has to look at `leadership.is_held`, and return when that is false: it
-was lost or resigned, or `cancel()` was called. In the last case it leads until it returns."
+was lost or resigned, or `cancel()` was called. In the last case it leads until it returns. Where somebody else is to
+lead, `leadership.signal` tells, and the work may finish for as long as `drain`; then the leadership is lost.
+
+`healthy` is asked before it stands and every half a second, on a thread of its own: while it is false this candidate
+does not stand, and hands over if it leads. What it raises is logged and counts as false."
 };
 (Election.leading) => {
 "A decorator: whoever calls the function stands, waits until this candidate leads, and resigns when it is done. It is
@@ -388,6 +392,10 @@ leads no more, and the server has refused it."
 };
 (Leadership.epoch) => {
 "Rises strictly from one leader to the next: the fencing token."
+};
+(Leadership.signal) => {
+"Is set when the work is to end, whatever the reason: somebody asks for the leadership, it is lost or resigned, or all
+was cancelled. `on_lost` is for a loss alone."
 };
 (FoundInstance) => {
 "What an `Instance` has of the object that has found it."

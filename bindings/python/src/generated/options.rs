@@ -7,7 +7,7 @@ use zkrecipes::{
     QueueOptions, RetryOptions, SaslOptions, TlsOptions,
 };
 
-use crate::convert::{count, duration, flag, permits, size, text, word};
+use crate::convert::{count, duration, flag, permits, signed, size, text, word};
 use crate::face::Arg;
 use crate::options::{acl, auth, keywords, needed, table};
 
@@ -114,9 +114,11 @@ pub fn counter(given: Option<&Bound<'_, PyDict>>) -> PyResult<CounterOptions> {
 /// Of what a election is made with.
 pub fn election(given: Option<&Bound<'_, PyDict>>) -> PyResult<ElectionOptions> {
     let mut made = ElectionOptions::default();
-    keywords(given, &["layout"], |name, value| {
+    keywords(given, &["layout", "priority", "drain"], |name, value| {
         match name {
             "layout" => made.layout = word("layout", value)?,
+            "priority" => made.priority = signed("priority", value)?,
+            "drain" => made.drain = duration("drain", value)?,
 
             _ => unreachable!("the names were checked against the table"),
         }

@@ -44,6 +44,17 @@ impl Election {
         Election { base: Handle::of((*core).clone()), core }
     }
 
+    /// See [`crate::Election::set_healthy`].
+    pub fn set_healthy(&self, healthy: bool) {
+        self.core.set_healthy(healthy);
+    }
+
+    /// See [`crate::Election::transfer`].
+    pub fn transfer(&self, to: &str) -> Result<bool> {
+        let (core, to) = (self.core.clone(), to.to_owned());
+        wait(async move { core.transfer(&to).await }, None, None)
+    }
+
     /// See [`crate::Election::resign`].
     pub fn resign(&self) -> Result<()> {
         check_may_wait()?;

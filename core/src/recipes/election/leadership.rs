@@ -63,6 +63,24 @@ impl Leadership {
         self.held.fencing_token()
     }
 
+    /// Resolves when the work is to end, whatever the reason: somebody asks for the leadership, it is lost or resigned, or its run was
+    /// cancelled. Asked for it, a leader in a run may finish what it does for as long as
+    /// [`ElectionOptions::drain`](crate::ElectionOptions::drain), then it is lost. [`Held::lost`] is for a loss alone.
+    ///
+    /// # Cancel safety
+    /// Dropping the future does nothing else.
+    pub fn signal(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (hold, called_off) = (self.held.hold().clone(), self.held.called_off());
+        async move {
+            tokio::select! {
+                biased;
+                () = called_off => {}
+                _ = hold.ended() => {}
+                () = hold.asked_for() => {}
+            }
+        }
+    }
+
     /// Tells everybody that this leader has begun its work, and `data`: [`Leader::acknowledged`](super::Leader). The
     /// server refuses it once we lead no more: NotHeld. Doing it again replaces the data. An answer that gets lost is
     /// looked for; ConnectionLost says that it could not be.

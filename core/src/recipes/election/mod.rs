@@ -9,11 +9,17 @@
 //! 4. An observer watches the first candidate's node and that data, and lists the candidates only when the leader has
 //!    gone. See `observe`.
 //! 5. A leader that cannot be certain of its session any more has lost, whatever the network says. See [`crate::Held`].
+//! 6. A candidate asks those before it that are of a lower priority to move behind it, and the leader among them to hand over.
+//!    See [`crate::turn`]. What the priority is says its name.
+//! 7. A leader that is asked for its leadership, or is not healthy, has some time to finish its work, then the term ends. One
+//!    that is not healthy stands again when it is. See `run`.
+//! 8. A leader hands over to a chosen one when nobody stands between any more. See `transfer`.
 
 mod leadership;
 mod observe;
 mod run;
 mod statement;
+mod transfer;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -66,6 +72,10 @@ pub struct Election {
     kind: Kind,
     /// Changes when the runs in progress are to end.
     stops: Arc<watch::Sender<u64>>,
+    /// Whether it can do the work of a leader, as far as it says.
+    health: Arc<watch::Sender<bool>>,
+    /// How long the work of a term may go on that somebody has asked for.
+    drain: Duration,
 }
 
 impl Deref for Election {
@@ -82,6 +92,7 @@ impl Client {
     pub fn election(&self, path: &str, data: &[u8], options: ElectionOptions) -> Result<Election> {
         let session = self.session_for_handle()?;
         path::recipe(path)?;
+        options.check_ranges().map_err(|error| error.with_path(path))?;
         let identity = session.identity();
         if identity.contains('\0') {
             return Err(Error::invalid(
@@ -95,13 +106,15 @@ impl Client {
             (Naming::Curator | Naming::Zookeeper, ElectionLayout::Latch) => Kind::Latch,
         };
         let statement = statement::of_candidate(identity, data);
-        let node = path::join(path, &name::fresh(session.options().naming, kind).0);
+        let priority = options.priority;
+        let node = path::join(path, &name::fresh_candidate(session.options().naming, kind, priority).0);
         let bytes =
             session.server_session().measure().create(&node, &statement, CreateMode::EphemeralSequential);
         frame::fits(bytes).map_err(|error| refusal(error, "a candidate", path))?;
-        let candidacy = Arc::new(Candidacy { path: path.to_owned(), kind, statement });
+        let candidacy = Arc::new(Candidacy { path: path.to_owned(), kind, statement, priority });
         let handle = Handle::new(self, path, Meanwhile::Waits, candidacy);
-        Ok(Election { handle, kind, stops: Arc::default() })
+        let health = Arc::new(watch::Sender::new(true));
+        Ok(Election { handle, kind, stops: Arc::default(), health, drain: options.drain })
     }
 }
 
@@ -133,6 +146,10 @@ impl Election {
 
     /// Campaigns, lets `work` work for as long as this candidate leads, resigns, and campaigns again, until
     /// [`Election::cancel`] or a failure that trying again cannot help.
+    ///
+    /// A leader of whom somebody wants the leadership, such as a candidate of a higher priority, is told so
+    /// ([`Leadership::signal`]). It may work on for as long as [`ElectionOptions::drain`]; then the term ends, and it stands again,
+    /// behind all others.
     ///
     /// The future that `work` made is dropped when the leadership is lost or resigned. An error of it is logged, and the
     /// next campaign begins after a pause. Answers Ok when it was cancelled; Closed when the client was closed.
@@ -171,12 +188,63 @@ impl Election {
         Ok(())
     }
 
+    /// As [`Election::run`], for as long as `healthy` says so: asked before it stands, and every half a second. Who is not healthy
+    /// does not stand. A leader that is not any more is told so, as one that is to hand over; it stands again when it is.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// let election = client.election("/leader", b"", Default::default())?;
+    /// let stop = election.clone();
+    /// let work = |_| {
+    ///     stop.cancel();
+    ///     async { Ok::<(), zkrecipes::Error>(()) }
+    /// };
+    /// election.run_while_healthy(work, || std::path::Path::new("/").exists()).await?;
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Cancel safety
+    /// As for [`Election::run`].
+    pub async fn run_while_healthy<F, W, E>(
+        &self,
+        work: F,
+        mut healthy: impl FnMut() -> bool + Send,
+    ) -> Result<()>
+    where
+        F: FnMut(Leadership) -> W,
+        W: Future<Output = Result<(), E>>,
+        E: std::fmt::Display,
+    {
+        let clock = self.handle.client().session()?.clock().clone();
+        let _health = HealthEnds(self);
+        self.set_healthy(healthy());
+        let checking = async {
+            loop {
+                clock.sleep_until(clock.now() + HEALTH_INTERVAL).await;
+                self.set_healthy(healthy());
+            }
+        };
+        tokio::select! {
+            biased;
+            () = checking => Ok(()),
+            ended = self.run(work) => ended,
+        }
+    }
+
+    /// Says whether this candidate can do the work of a leader, for a [`Election::run`] of it: false, and it does not stand, or its
+    /// term ends as for one that is to hand over; true, and it stands again. Others than that are not affected.
+    pub fn set_healthy(&self, healthy: bool) {
+        self.health.send_if_modified(|was| std::mem::replace(was, healthy) != healthy);
+    }
+
     /// The terms of this candidate, one after the other, until [`Election::cancel`].
     pub(crate) fn terms(&self) -> Result<Terms> {
         let session = self.handle.client().session()?;
         let retry = &session.options().retry;
         let pause = Backoff::new(retry.base, retry.max);
-        Ok(Terms { election: self.clone(), stops: self.stops.subscribe(), pause, is_paused: false, session })
+        let (stops, health) = (self.stops.subscribe(), self.health.subscribe());
+        Ok(Terms { election: self.clone(), stops, health, pause, is_paused: false, session })
     }
 
     /// Resigns: at once, and the future confirms it. The next candidate leads; a [`Election::run`] in progress campaigns
@@ -222,6 +290,19 @@ impl Election {
     }
 }
 
+/// How often a run asks whether its candidate is healthy: a leader that is not is to be followed soon, and the question may cost
+/// something.
+pub const HEALTH_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Nobody says any more how it is.
+struct HealthEnds<'a>(&'a Election);
+
+impl Drop for HealthEnds<'_> {
+    fn drop(&mut self) {
+        self.0.set_healthy(true);
+    }
+}
+
 /// A candidate's node as others see it.
 pub(crate) fn candidate(seen: SeenContender, leads: bool) -> Contender {
     let identity = statement::parse_candidate(&seen.data).0;
@@ -242,6 +323,7 @@ struct Candidacy {
     path: String,
     kind: Kind,
     statement: Vec<u8>,
+    priority: i32,
 }
 
 impl Recipe for Candidacy {
@@ -257,6 +339,9 @@ impl Recipe for Candidacy {
         Box::pin(async move {
             let queue = TurnRequest {
                 data: &self.statement,
+                priority: Some(self.priority),
+                // Who is of another priority than those beside it may have to ask or to move, and looks for itself.
+                stands_in_line: self.priority == 0,
                 verb: "campaign",
                 ..TurnRequest::of(&session, &self.path, self.kind)
             };

@@ -90,14 +90,14 @@ pub(super) async fn leader(call: &mut Call, path: &str, kind: Kind) -> Result<Op
 
 /// What makes sure that a list is not an old one.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Behind {
+pub(super) enum Behind {
     Sync,
     /// A leader that was deposed answers a `sync`, too.
     Quorum,
 }
 
 /// The name of the candidate that is first in order, as it is now.
-async fn first(call: &mut Call, path: &str, kind: Kind, behind: Behind) -> Result<Option<String>> {
+pub(super) async fn first(call: &mut Call, path: &str, kind: Kind, behind: Behind) -> Result<Option<String>> {
     let answer = call
         .ask(VERB, |server| {
             // They leave now, in this order.

@@ -1,8 +1,12 @@
 //! The terms of one candidate, one after the other.
+//!
+//! A term ends at the latest some time (`drain`) after somebody has asked for it, or the candidate was found not healthy: until then
+//! the work may finish, and resign by that. If it has not, the leadership is lost. Who is not healthy does not stand.
 
 use std::fmt::Display;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
@@ -21,6 +25,7 @@ pub struct Terms {
     pub(super) election: Election,
     pub(super) session: Arc<Session>,
     pub(super) stops: watch::Receiver<u64>,
+    pub(super) health: watch::Receiver<bool>,
     pub(super) pause: Backoff,
     /// Whether to wait before the next campaign.
     pub(super) is_paused: bool,
@@ -36,14 +41,21 @@ impl Terms {
                 let paused = self.session.clock().sleep_until(until);
                 unless(unless(paused, self.stopped()), self.session.until_closing()).await;
             }
+            let healthy = until(self.health.clone(), true);
+            unless(unless(healthy, self.stopped()), self.session.until_closing()).await;
             // Looked at first: who was cancelled asks the server for nothing more.
             let won = tokio::select! {
                 biased;
                 () = self.stopped() => return Ok(None),
+                // Dropped, the campaign leaves nothing behind.
+                () = until(self.health.clone(), false) => continue,
                 won = self.election.campaign() => won,
             };
             match won {
-                Ok(leadership) => return Ok(Some(leadership).filter(|won| self.begins(won))),
+                Ok(leadership) => {
+                    self.tend(&leadership);
+                    return Ok(Some(leadership).filter(|won| self.begins(won)));
+                }
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(None),
                 // There may be a server again.
                 Err(error) if error.kind() == ErrorKind::ConnectionLost => self.is_paused = true,
@@ -57,6 +69,28 @@ impl Terms {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Sees to it that a term ends some time after somebody has asked for it.
+    fn tend(&self, leadership: &Leadership) {
+        let (hold, health) = (leadership.hold().clone(), self.health.clone());
+        let (clock, drain) = (self.session.clock().clone(), self.election.drain);
+        self.session.clock().spawn(Box::pin(async move {
+            let asked = async {
+                tokio::select! {
+                    biased;
+                    () = hold.asked_for() => {}
+                    () = until(health, false) => hold.ask_for_it(),
+                }
+            };
+            if unless(asked, hold.ended().map(drop)).await.is_none() {
+                return;
+            }
+            let drained = clock.sleep_until(clock.now() + drain);
+            if unless(drained, hold.ended().map(drop)).await.is_some() {
+                hold.take_away();
+            }
+        }));
     }
 
     /// Whether a term that was won is to begin: else it was cancelled meanwhile, and is let go. A face asks once more when
@@ -117,6 +151,13 @@ impl Terms {
                 std::future::pending().await
             }
         }
+    }
+}
+
+/// Resolves when it is `wanted`; while nobody says how it is, it stays as it was.
+async fn until(mut health: watch::Receiver<bool>, wanted: bool) {
+    if health.wait_for(|healthy| *healthy == wanted).await.is_err() {
+        std::future::pending().await
     }
 }
 

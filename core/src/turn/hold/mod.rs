@@ -68,6 +68,8 @@ pub(crate) struct Hold {
     writes: Arc<GuardedWrites>,
     finishing: Finishing,
     tenure: watch::Sender<Tenure>,
+    /// Whether somebody has asked us to let go.
+    revoked: watch::Sender<bool>,
     inner: Mutex<HoldInner>,
 }
 
@@ -136,6 +138,7 @@ impl Hold {
             writes: Arc::default(),
             finishing: Finishing::default(),
             tenure: watch::Sender::new(Tenure::Held),
+            revoked: watch::Sender::new(is_revoked),
             inner: Mutex::new(HoldInner {
                 interests: Vec::new(),
                 handoff,

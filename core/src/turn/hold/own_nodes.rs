@@ -55,6 +55,14 @@ impl Hold {
         lock(&self.inner).is_revoked
     }
 
+    /// Resolves when somebody has asked for it. Nobody's callback holds that up.
+    pub(crate) async fn asked_for(self: &Arc<Self>) {
+        self.watch_own_node();
+        let mut revoked = self.revoked.subscribe();
+        // The sender lives in `self`, so this cannot fail.
+        drop(revoked.wait_for(|revoked| *revoked).await);
+    }
+
     /// Its owner is to let go, as if somebody else had asked: once.
     pub(crate) fn ask_for_it(&self) {
         if self.tenure() == Tenure::Held && !self.is_revoked() {
@@ -73,6 +81,7 @@ impl Hold {
     }
 
     fn revoked(&self) {
+        self.revoked.send_replace(true);
         let mut inner = lock(&self.inner);
         self.session.counters.revocations.one();
         log::revocation(&self.path, &self.node().path);

@@ -132,6 +132,8 @@ struct LineContender {
     tenant: Option<Weak<dyn Tenant>>,
     /// Whether the turn may pass from it before its node is gone.
     passes: bool,
+    /// Whether it moves behind all others when it is asked to.
+    moves: bool,
     /// What it says, unless it is the identity alone, and its metadata if the server told them.
     says: Option<Box<[u8]>>,
     stat: Option<Stat>,
@@ -302,23 +304,31 @@ impl Line {
         }));
     }
 
-    /// What happened to a node of the line.
-    fn hears(&self, number: i32, name: &str, told: Event) -> Option<Waker> {
+    /// What happened to a node of the line. Where one is asked to move, so are the others most of the time, whose nodes nobody
+    /// watches: all look.
+    fn hears(&self, number: i32, name: &str, told: Event) -> Vec<Waker> {
         let is_written = told == Event::DataChanged;
-        let waits = self.of_number(number, name, |one| {
+        let heard = self.of_number(number, name, |one| {
             (one.watched_on, one.is_gone) = (None, !is_written);
             one.asked_on.take_if(|_| is_written);
             one.is_written |= is_written;
-            one.waits()
-        })?;
+            (one.waits(), one.moves)
+        });
         let mut inner = self.inner();
-        let at = inner.at(number).ok()?;
-        match waits {
-            true => inner.contenders[at].looks(),
+        let (Some((waits, moves)), Ok(at)) = (heard, inner.at(number)) else { return Vec::new() };
+        let look = match waits {
+            true if is_written && moves => at..inner.contenders.len(),
+            true => at..at + 1,
             // Who waits for it is not kept waiting by what its owner has not heard yet.
-            false if is_written => None,
-            false => inner.contenders.get_mut(at + 1).filter(|next| next.waits())?.looks(),
-        }
+            false if is_written => 0..0,
+            false => at + 1..inner.contenders.len().min(at + 2),
+        };
+        let looking = inner.contenders.range_mut(look).filter(|one| one.waits());
+        let woken = looking.filter_map(|one| {
+            one.is_written |= is_written;
+            one.looks()
+        });
+        woken.collect()
     }
 
     fn of_number<T>(

@@ -16,6 +16,7 @@ pub(crate) struct Arrival {
     era: u32,
     left: Departure,
     passes: bool,
+    moves: bool,
 }
 
 /// How a contender stands that has come.
@@ -33,7 +34,7 @@ impl Line {
         self: &Arc<Line>,
         server_session: &Arc<ServerSession>,
         left: Departure,
-        passes: bool,
+        request: &TurnRequest<'_>,
     ) -> Arrival {
         let mut inner = self.inner();
         let serial = inner.next_serial;
@@ -45,7 +46,8 @@ impl Line {
             self.attend(&mut inner);
         }
         drop(inner);
-        Arrival { line: self.clone(), serial, era, left, passes }
+        let (passes, moves) = (request.passes, request.priority.is_some());
+        Arrival { line: self.clone(), serial, era, left, passes, moves }
     }
 }
 
@@ -114,6 +116,7 @@ impl Arrival {
             waker: None,
             tenant: None,
             passes: self.passes,
+            moves: self.moves,
             says: (says != line.identity.as_bytes()).then(|| says.into()),
             stat,
             ahead: None,

@@ -1,0 +1,121 @@
+//! Handing over to a candidate that the leader has chosen.
+//!
+//! 1. Find it among the candidates: by its node, or the first of an identity.
+//! 2. Ask those between to move behind, as a candidate of a higher priority does, and wait until they have gone. Others than ours
+//!    cannot be asked; they may go by themselves.
+//! 3. When nobody stands between, resign: the chosen one is the next to lead. Before that nothing has changed for the leader,
+//!    and the time that this may take ends it without a change.
+//! 4. Whether it leads tells a list that is taken behind the deletion. A resignation that is not confirmed is ConnectionLost.
+
+use std::time::Duration;
+
+use super::observe::{Behind, first};
+use super::{Election, contenders, statement};
+use crate::error::{ErrorKind, Result};
+use crate::path;
+use crate::recipes::contenders::SeenContender;
+use crate::recipes::gone::{Meant, until_gone};
+use crate::recipes::held::Held;
+use crate::session::call::{Call, Failure};
+use crate::session::wire::WireError;
+use crate::turn::REVOKE;
+
+/// How long those between have time to go: a waiting one of a client that waits for its own others hears of the request within
+/// two seconds, all others at once.
+const LIMIT: Duration = Duration::from_secs(5);
+
+const VERB: &str = "transfer";
+
+/// How the chosen one stands.
+enum Way {
+    /// Nobody stands between.
+    Clear,
+    /// These do.
+    Barred(Vec<SeenContender>),
+    /// There is no such candidate, or not any more.
+    Nobody,
+}
+
+impl Election {
+    /// Hands the leadership over to `to`: a candidate's node, as in [`Election::candidates`], or an identity. Those who stand before
+    /// it are asked to move behind; then this leader resigns, at once, as by [`Election::resign`]. Answers whether the chosen one
+    /// leads. False, and nothing has changed for this leader, if there is no such candidate, or others stand between that do not
+    /// go within five seconds. NotHeld without leading.
+    ///
+    /// A leader of a lower priority than others is soon asked to hand over again.
+    ///
+    /// # Cancel safety
+    /// Dropping the future before it has resigned leaves it leading.
+    pub async fn transfer(&self, to: &str) -> Result<bool> {
+        let held = self.handle.held()?;
+        let session = self.handle.client().session()?;
+        let mut call = session.call(Some(LIMIT));
+        let chosen = match self.clear_the_way(&held, to, &mut call).await {
+            Ok(Some(chosen)) => chosen,
+            Ok(None) => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::Timeout => return Ok(false),
+            Err(error) => return Err(error.with_path(self.path())),
+        };
+        if chosen == path::name(&held.hold().node().path) {
+            return Ok(true);
+        }
+        held.release().await?;
+        let leads = first(&mut session.call(None), self.path(), self.kind, Behind::Sync).await?;
+        Ok(leads == Some(chosen))
+    }
+
+    /// The name of the chosen one's node, once nobody stands between; `None` if there is no such candidate.
+    async fn clear_the_way(&self, held: &Held, to: &str, call: &mut Call) -> Result<Option<String>> {
+        let own = path::name(&held.hold().node().path);
+        let (mut chosen, mut asked) = (None, Vec::new());
+        loop {
+            if !held.is_certain() {
+                return Err(held.hold().not_held());
+            }
+            let queue = contenders::queue(call, self.path(), self.kind).await?;
+            if chosen.is_none() {
+                chosen = queue.iter().find(|one| self.is_meant(one, to)).map(|one| one.entry.name.clone());
+            }
+            let Some(name) = &chosen else { return Ok(None) };
+            if name == own {
+                return Ok(chosen);
+            }
+            let between = match way(queue, own, name) {
+                Way::Clear => return Ok(chosen),
+                Way::Nobody => return Ok(None),
+                Way::Barred(between) => between,
+            };
+            for one in &between {
+                let node = path::join(self.path(), &one.entry.name);
+                if one.entry.priority.is_some() && !asked.contains(&node) {
+                    match call.ask(VERB, |server| server.set_data(&node, REVOKE, None)).await {
+                        Ok(_) | Err(Failure::Refused(WireError::NoNode)) => asked.push(node),
+                        Err(failure) => return Err(failure.about(VERB, &node)),
+                    }
+                }
+            }
+            for one in &between {
+                let node = path::join(self.path(), &one.entry.name);
+                let gone = until_gone(call, VERB, &node, Meant::Asked(one.stat.czxid)).await;
+                gone.map_err(|failure| failure.about(VERB, &node))?;
+            }
+        }
+    }
+
+    fn is_meant(&self, one: &SeenContender, to: &str) -> bool {
+        let node = contenders::whole(self.path(), to);
+        path::parent(&node) == self.path() && path::name(&node) == one.entry.name
+            || statement::parse_candidate(&one.data).0 == to
+    }
+}
+
+fn way(queue: Vec<SeenContender>, own: &str, chosen: &str) -> Way {
+    let at = |name: &str| queue.iter().position(|one| one.entry.name == name);
+    match (at(own), at(chosen)) {
+        (Some(own), Some(chosen)) if own < chosen => {
+            let between: Vec<_> = queue.into_iter().take(chosen).skip(own + 1).collect();
+            if between.is_empty() { Way::Clear } else { Way::Barred(between) }
+        }
+        _ => Way::Nobody,
+    }
+}

@@ -1,0 +1,181 @@
+//! Priorities: what others see of them, and who keeps whom back.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::support::ground::grounds;
+use crate::support::{client, eventually, nodes_under, server, soon};
+use zkrecipes::{Client, ClientOptions, CreateMode, Election, ElectionOptions, Leadership};
+use zkrecipes_embedded::Fault;
+
+const PATH: &str = "/elections/priority";
+const TWO: Duration = Duration::from_secs(2);
+
+fn candidate(client: &Client, priority: i32) -> Election {
+    let options = ElectionOptions::default().priority(priority).drain(Duration::from_millis(500));
+    client.election(PATH, b"", options).expect("valid")
+}
+
+/// Leads term after term, and hands over when it is asked.
+fn leads(election: &Election) -> tokio::task::JoinHandle<()> {
+    let election = election.clone();
+    tokio::spawn(async move {
+        let work = |leadership: Leadership| async move {
+            leadership.signal().await;
+            Ok::<(), zkrecipes::Error>(())
+        };
+        let _ = election.run(work).await;
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_candidate_says_is_what_it_says_without_a_priority() {
+    let server = server();
+    let options = ClientOptions::default().identity("ann");
+    let client = Client::connect(&server.connect_string(), options).await.expect("connected");
+    for priority in [0, 5, -5] {
+        let leadership = candidate(&client, priority).campaign().await.expect("nobody else stands");
+        let (data, _) = client.nodes().get(leadership.node()).await.expect("it stands");
+        assert_eq!(&data[..], b"ann", "of priority {priority}");
+        leadership.release().await.expect("resigned");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_was_killed_while_it_waited_keeps_nobody_back() {
+    for ground in grounds() {
+        let session = Duration::from_secs(20);
+        let (first, dead, best) =
+            (ground.client(session).await, ground.client(session).await, ground.client(session).await);
+        let (leader, waits, highest) = (candidate(&first, 0), candidate(&dead, 0), candidate(&best, 5));
+        let running = leads(&leader);
+        eventually("it leads", || leader.is_leader()).await;
+        let waiting = tokio::spawn(waits.campaign());
+        let standing = || async { first.nodes().children(PATH).await.expect("there").len() };
+        while standing().await < 2 {}
+        ground.inject(Fault::black_hole().session(dead.session_id()).lasting(Duration::from_secs(6)));
+        let began = std::time::Instant::now();
+        let next = leads(&highest);
+        while !highest.is_leader() {
+            assert!(began.elapsed() < TWO, "it leads soon");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        // It lives, and stands again.
+        while standing().await < 3 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert!(!waiting.is_finished());
+        for election in [leader, highest, waits] {
+            election.cancel();
+        }
+        for running in [running, next] {
+            soon("it ends", running).await.expect("joined");
+        }
+        assert!(soon("it is withdrawn", waiting).await.expect("joined").is_err());
+        ground.assert_nothing_left("/elections").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_ours_is_neither_asked_nor_deleted_nor_passed() {
+    let server = server();
+    let (first, peer, best) = (client(&server).await, client(&server).await, client(&server).await);
+    let (leader, highest) = (candidate(&first, 0), candidate(&best, 5));
+    let running = leads(&leader);
+    eventually("it leads", || leader.is_leader()).await;
+    let guid = uuid::Uuid::new_v4();
+    let name = format!("{PATH}/_c_{guid}-latch-");
+    let theirs = peer.nodes().create(&name, b"peer", CreateMode::EphemeralSequential).await.expect("created");
+    let next = leads(&highest);
+    eventually("it stands", || nodes_under(&server, PATH).len() == 3).await;
+    tokio::time::sleep(TWO).await;
+    let (data, stat) = peer.nodes().get(&theirs).await.expect("it stands");
+    assert_eq!((&data[..], stat.version), (&b"peer"[..], 0));
+    assert!(leader.is_leader() && !highest.is_leader(), "the peer would lead next");
+    peer.nodes().delete(&theirs, None).await.expect("gone");
+    eventually("it leads", || highest.is_leader()).await;
+    eventually("the other one stands behind", || nodes_under(&server, PATH).len() == 2).await;
+    for (election, running) in [(leader, running), (highest, next)] {
+        election.cancel();
+        soon("it ends", running).await.expect("joined");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_moves_behind_stands_all_the_time_and_is_asked_once() {
+    let server = server();
+    let (first, moved, best) = (client(&server).await, client(&server).await, client(&server).await);
+    let leadership = candidate(&first, 9).campaign().await.expect("nobody else stands");
+    let waits = candidate(&moved, 0);
+    let waiting = tokio::spawn(waits.campaign());
+    eventually("it watches", || server.count("getData", &format!("{PATH}/**")) == 2).await;
+    let before = nodes_under(&server, PATH);
+    server.clear_log();
+    let highest = tokio::spawn(candidate(&best, 5).campaign());
+    let order = || async {
+        let standing = candidate(&first, 0).candidates().await.expect("listed");
+        standing.into_iter().map(|one| one.session_id).collect::<Vec<_>>()
+    };
+    let sorted = [first.session_id(), best.session_id(), moved.session_id()];
+    while order().await != sorted {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let log = server.log().into_iter().filter(|entry| entry.session_id == moved.session_id());
+    let writes: Vec<_> = log.filter(|entry| entry.op.starts_with("create") || entry.op == "delete").collect();
+    let [create, delete] = &writes[..] else { panic!("{} writes", writes.len()) };
+    assert!(create.op.starts_with("create") && before.iter().any(|name| delete.path.ends_with(name)));
+    let asks = server.log().into_iter().filter(|entry| entry.op == "setData");
+    assert_eq!(asks.map(|entry| entry.session_id).collect::<Vec<_>>(), [best.session_id()]);
+    leadership.release().await.expect("resigned");
+    soon("the highest", highest).await.expect("joined").expect("elected").release().await.expect("resigned");
+    soon("the other one", waiting)
+        .await
+        .expect("joined")
+        .expect("elected")
+        .release()
+        .await
+        .expect("resigned");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn candidates_of_one_session_stand_in_the_order_of_their_priorities() {
+    let server = server();
+    let (one, other) = (client(&server).await, client(&server).await);
+    let leadership = candidate(&one, 0).campaign().await.expect("nobody else stands");
+    let led = Arc::new(Mutex::new(Vec::new()));
+    let campaign = |client: &Client, priority: i32| {
+        let (election, led) = (candidate(client, priority), led.clone());
+        tokio::spawn(async move {
+            let leadership = election.campaign().await.expect("elected");
+            led.lock().unwrap().push((priority, leadership.epoch()));
+            leadership.release().await.expect("resigned");
+        })
+    };
+    let mut waiting = Vec::new();
+    for priority in [0, 0, 3, 0, 7] {
+        waiting.push(campaign(&one, priority));
+        eventually("it stands", || nodes_under(&server, PATH).len() == waiting.len() + 1).await;
+    }
+    waiting.push(campaign(&other, 9));
+    let observer = candidate(&other, 0);
+    // Those with a priority watch for themselves, and the others hear within two looks at who waits long in memory.
+    let sorted = || async {
+        let standing = observer.candidates().await.expect("listed");
+        let names = standing.iter().map(|one| one.node.as_str());
+        names.map(|name| name[3..11].to_owned()).collect::<Vec<_>>()
+    };
+    let wanted = [0, 9, 7, 3, 0, 0, 0].map(|priority| format!("{priority:08x}"));
+    let until_sorted = async {
+        while sorted().await != wanted {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    soon("they are sorted", until_sorted).await;
+    leadership.release().await.expect("resigned");
+    for campaign in waiting {
+        soon("each leads", campaign).await.expect("joined");
+    }
+    let led = led.lock().unwrap().clone();
+    assert_eq!(led.iter().map(|(priority, _)| *priority).collect::<Vec<_>>(), [9, 7, 3, 0, 0, 0]);
+    assert!(led.is_sorted_by_key(|(_, epoch)| *epoch));
+}
