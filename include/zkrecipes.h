@@ -88,7 +88,8 @@
 #define ZKR_PARTITIONER_OPTIONS_INIT { sizeof(zkr_partitioner_options), 1, 0, NULL, 30000 }
 
 /** The defaults of zkr_queue_options. */
-#define ZKR_QUEUE_OPTIONS_INIT { sizeof(zkr_queue_options), -1, -1, 1, ZKR_QUEUE_LAYOUT_SIMPLE, false, {0} }
+#define ZKR_QUEUE_OPTIONS_INIT \
+    { sizeof(zkr_queue_options), -1, -1, 1, ZKR_QUEUE_LAYOUT_SIMPLE, false, {0}, 600000 }
 
 /** A service of which nothing is known yet. */
 #define ZKR_SERVICE_INIT \
@@ -1018,6 +1019,11 @@ typedef struct zkr_queue_options {
   bool ephemeral;
   /** Zero. */
   uint8_t reserved[3];
+  /**
+   * For how long the key of a put counts, by the servers' clock: the same key within that time puts once. All who put
+   * with keys should give the same. Unless told: 600,000.
+   */
+  int64_t key_window_ms;
 } zkr_queue_options;
 
 /**
@@ -3689,6 +3695,49 @@ zkr_status zkr_queue_put_cancellable_async(zkr_queue *queue,
                                            void *user_data);
 
 /**
+ * The same with a key that names this put, such as the id of a request: within key_window the same key puts once,
+ * whoever puts with it, and the others succeed as the first one did, also if the item was taken since. So after
+ * ZKR_CONNECTION_LOST it is safe to put again with the same key, which is text of at most 1,000 bytes.
+ */
+zkr_status zkr_queue_put_with(zkr_queue *queue,
+                              const void *data,
+                              size_t size,
+                              const char *key,
+                              int64_t timeout_ms,
+                              zkr_error **error);
+
+/**
+ * zkr_queue_put_with that another thread can withdraw; token may be NULL. What is on its way with a key stays; put it
+ * again with that key to be certain.
+ */
+zkr_status zkr_queue_put_with_cancellable(zkr_queue *queue,
+                                          const void *data,
+                                          size_t size,
+                                          const char *key,
+                                          int64_t timeout_ms,
+                                          zkr_cancel_token *token,
+                                          zkr_error **error);
+
+/** zkr_queue_put_with in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_queue_put_with_async(zkr_queue *queue,
+                                    const void *data,
+                                    size_t size,
+                                    const char *key,
+                                    int64_t timeout_ms,
+                                    zkr_done_callback callback,
+                                    void *user_data);
+
+/** zkr_queue_put_with_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_queue_put_with_cancellable_async(zkr_queue *queue,
+                                                const void *data,
+                                                size_t size,
+                                                const char *key,
+                                                int64_t timeout_ms,
+                                                zkr_cancel_token *token,
+                                                zkr_done_callback callback,
+                                                void *user_data);
+
+/**
  * Puts several items, of which each is sizes[i] bytes at items[i], in as few transactions as carry them, each of which
  * is applied as a whole or not at all. zkr_error_put says how many went in, from the first on, where not all did;
  * after ZKR_CONNECTION_LOST and ZKR_CLOSED it may be more.
@@ -4065,6 +4114,52 @@ zkr_status zkr_priority_queue_put_cancellable_async(zkr_priority_queue *priority
                                                     zkr_done_callback callback,
                                                     void *user_data);
 
+/** The same with a key that names this put, as zkr_queue_put_with. */
+zkr_status zkr_priority_queue_put_with(zkr_priority_queue *priority_queue,
+                                       const void *data,
+                                       size_t size,
+                                       int32_t priority,
+                                       const char *key,
+                                       int64_t timeout_ms,
+                                       zkr_error **error);
+
+/**
+ * zkr_priority_queue_put_with that another thread can withdraw; token may be NULL. What is on its way with a key
+ * stays; put it again with that key to be certain.
+ */
+zkr_status zkr_priority_queue_put_with_cancellable(zkr_priority_queue *priority_queue,
+                                                   const void *data,
+                                                   size_t size,
+                                                   int32_t priority,
+                                                   const char *key,
+                                                   int64_t timeout_ms,
+                                                   zkr_cancel_token *token,
+                                                   zkr_error **error);
+
+/** zkr_priority_queue_put_with in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_priority_queue_put_with_async(zkr_priority_queue *priority_queue,
+                                             const void *data,
+                                             size_t size,
+                                             int32_t priority,
+                                             const char *key,
+                                             int64_t timeout_ms,
+                                             zkr_done_callback callback,
+                                             void *user_data);
+
+/**
+ * zkr_priority_queue_put_with_async with a token that withdraws it; token may be NULL, and may be freed before the
+ * end.
+ */
+zkr_status zkr_priority_queue_put_with_cancellable_async(zkr_priority_queue *priority_queue,
+                                                         const void *data,
+                                                         size_t size,
+                                                         int32_t priority,
+                                                         const char *key,
+                                                         int64_t timeout_ms,
+                                                         zkr_cancel_token *token,
+                                                         zkr_done_callback callback,
+                                                         void *user_data);
+
 /* Delay queues ---------------------------------------------------------------------------------------- */
 
 /**
@@ -4389,6 +4484,49 @@ zkr_status zkr_delay_queue_put_cancellable_async(zkr_delay_queue *delay_queue,
                                                  zkr_cancel_token *token,
                                                  zkr_done_callback callback,
                                                  void *user_data);
+
+/** The same with a key that names this put, as zkr_queue_put_with. */
+zkr_status zkr_delay_queue_put_with(zkr_delay_queue *delay_queue,
+                                    const void *data,
+                                    size_t size,
+                                    int64_t delay_ms,
+                                    const char *key,
+                                    int64_t timeout_ms,
+                                    zkr_error **error);
+
+/**
+ * zkr_delay_queue_put_with that another thread can withdraw; token may be NULL. What is on its way with a key stays;
+ * put it again with that key to be certain.
+ */
+zkr_status zkr_delay_queue_put_with_cancellable(zkr_delay_queue *delay_queue,
+                                                const void *data,
+                                                size_t size,
+                                                int64_t delay_ms,
+                                                const char *key,
+                                                int64_t timeout_ms,
+                                                zkr_cancel_token *token,
+                                                zkr_error **error);
+
+/** zkr_delay_queue_put_with in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_delay_queue_put_with_async(zkr_delay_queue *delay_queue,
+                                          const void *data,
+                                          size_t size,
+                                          int64_t delay_ms,
+                                          const char *key,
+                                          int64_t timeout_ms,
+                                          zkr_done_callback callback,
+                                          void *user_data);
+
+/** zkr_delay_queue_put_with_async with a token that withdraws it; token may be NULL, and may be freed before the end. */
+zkr_status zkr_delay_queue_put_with_cancellable_async(zkr_delay_queue *delay_queue,
+                                                      const void *data,
+                                                      size_t size,
+                                                      int64_t delay_ms,
+                                                      const char *key,
+                                                      int64_t timeout_ms,
+                                                      zkr_cancel_token *token,
+                                                      zkr_done_callback callback,
+                                                      void *user_data);
 
 /* Items ----------------------------------------------------------------------------------------------- */
 

@@ -2324,6 +2324,11 @@ struct QueueOptions {
    * naming. Unless told: QueueLayout::Simple.
    */
   QueueLayout layout = QueueLayout::Simple;
+  /**
+   * For how long the key of a put counts, by the servers' clock: the same key within that time puts once.
+   * All who put with keys should give the same. Unless told: 600,000 ms.
+   */
+  Milliseconds key_window{600'000};
 
  private:
   friend class Client;
@@ -2334,6 +2339,7 @@ struct QueueOptions {
     given.shards = shards;
     if (max_attempts) given.max_attempts = *max_attempts;
     given.layout = layout;
+    given.key_window_ms = key_window.count();
     return given;
   }
 };
@@ -2543,6 +2549,27 @@ class Queue {
     detail::Outcome outcome;
     outcome.check(zkr_queue_put_cancellable(handle(), data.data(), data.size(), detail::wait_ms(timeout),
                                             token.get(), outcome.place()));
+  }
+
+  /**
+   * The same with a key that names this put, such as the id of a request: within key_window the same key
+   * puts once, whoever puts with it, and the others succeed as the first one did, also if the item was
+   * taken since. So after ConnectionLost it is safe to put again with the same key, of at most 1,000
+   * bytes. What is on its way with a key is not taken back.
+   */
+  void put_with(const std::string &data, const std::string &key, Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    outcome.check(zkr_queue_put_with(handle(), data.data(), data.size(), detail::c_text("key", key),
+                                     detail::wait_ms(timeout), outcome.place()));
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  void put_with(const std::string &data, const std::string &key, Milliseconds timeout,
+                const CancelToken &token) {
+    detail::Outcome outcome;
+    outcome.check(zkr_queue_put_with_cancellable(handle(), data.data(), data.size(),
+                                                 detail::c_text("key", key), detail::wait_ms(timeout),
+                                                 token.get(), outcome.place()));
   }
 
   /**
@@ -3414,6 +3441,24 @@ class DelayQueue {
                                                   detail::wait_ms(timeout), token.get(), outcome.place()));
   }
 
+  /** The same with a key that names this put. Otherwise as Queue::put_with. */
+  void put_with(const std::string &data, Milliseconds delay, const std::string &key,
+                Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    outcome.check(zkr_delay_queue_put_with(handle(), data.data(), data.size(), delay.count(),
+                                           detail::c_text("key", key), detail::wait_ms(timeout),
+                                           outcome.place()));
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  void put_with(const std::string &data, Milliseconds delay, const std::string &key, Milliseconds timeout,
+                const CancelToken &token) {
+    detail::Outcome outcome;
+    outcome.check(zkr_delay_queue_put_with_cancellable(handle(), data.data(), data.size(), delay.count(),
+                                                       detail::c_text("key", key), detail::wait_ms(timeout),
+                                                       token.get(), outcome.place()));
+  }
+
   zkr_delay_queue *handle() const noexcept { return handle_.get(); }
 
  private:
@@ -4070,6 +4115,24 @@ class PriorityQueue {
     detail::Outcome outcome;
     outcome.check(zkr_priority_queue_put_cancellable(handle(), data.data(), data.size(), priority,
                                                      detail::wait_ms(timeout), token.get(), outcome.place()));
+  }
+
+  /** The same with a key that names this put. Otherwise as Queue::put_with. */
+  void put_with(const std::string &data, std::int32_t priority, const std::string &key,
+                Milliseconds timeout = forever) {
+    detail::Outcome outcome;
+    outcome.check(zkr_priority_queue_put_with(handle(), data.data(), data.size(), priority,
+                                              detail::c_text("key", key), detail::wait_ms(timeout),
+                                              outcome.place()));
+  }
+
+  /** The same, with a token that withdraws it, throwing Cancelled. */
+  void put_with(const std::string &data, std::int32_t priority, const std::string &key, Milliseconds timeout,
+                const CancelToken &token) {
+    detail::Outcome outcome;
+    outcome.check(zkr_priority_queue_put_with_cancellable(
+        handle(), data.data(), data.size(), priority, detail::c_text("key", key), detail::wait_ms(timeout),
+        token.get(), outcome.place()));
   }
 
   zkr_priority_queue *handle() const noexcept { return handle_.get(); }

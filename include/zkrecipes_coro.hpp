@@ -489,6 +489,18 @@ inline Awaited<void> put(const DelayQueue &it, const std::string &data, Millisec
       });
 }
 
+inline Awaited<void> put_with(const DelayQueue &it, const std::string &data, Milliseconds delay,
+                              const std::string &key, Milliseconds timeout = forever,
+                              std::stop_token stop = {}) {
+  return detail::launch<void>(
+      std::move(stop), []() {},
+      [&](zkr_cancel_token *token, auto callback, void *user) {
+        return zkr_delay_queue_put_with_cancellable_async(it.handle(), data.data(), data.size(),
+                                                          delay.count(), detail::c_text("key", key),
+                                                          detail::wait_ms(timeout), token, callback, user);
+      });
+}
+
 inline Awaited<Registration> register_service(const Discovery &it, const Service &service) {
   const zkr_service given = detail::given(service);
   return detail::launch<Registration, zkr_registration *>(
@@ -994,6 +1006,18 @@ inline Awaited<void> put(const PriorityQueue &it, const std::string &data, std::
       });
 }
 
+inline Awaited<void> put_with(const PriorityQueue &it, const std::string &data, std::int32_t priority,
+                              const std::string &key, Milliseconds timeout = forever,
+                              std::stop_token stop = {}) {
+  return detail::launch<void>(
+      std::move(stop), []() {},
+      [&](zkr_cancel_token *token, auto callback, void *user) {
+        return zkr_priority_queue_put_with_cancellable_async(it.handle(), data.data(), data.size(), priority,
+                                                             detail::c_text("key", key),
+                                                             detail::wait_ms(timeout), token, callback, user);
+      });
+}
+
 inline Awaited<Decision> outcome(const Proposal &it, Milliseconds timeout = forever,
                                  std::stop_token stop = {}) {
   return detail::launch<Decision, zkr_outcome>(
@@ -1139,6 +1163,17 @@ inline Awaited<void> put(const Queue &it, const std::string &data, Milliseconds 
       [&](zkr_cancel_token *token, auto callback, void *user) {
         return zkr_queue_put_cancellable_async(it.handle(), data.data(), data.size(),
                                                detail::wait_ms(timeout), token, callback, user);
+      });
+}
+
+inline Awaited<void> put_with(const Queue &it, const std::string &data, const std::string &key,
+                              Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return detail::launch<void>(
+      std::move(stop), []() {},
+      [&](zkr_cancel_token *token, auto callback, void *user) {
+        return zkr_queue_put_with_cancellable_async(it.handle(), data.data(), data.size(),
+                                                    detail::c_text("key", key), detail::wait_ms(timeout),
+                                                    token, callback, user);
       });
 }
 

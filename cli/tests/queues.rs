@@ -55,6 +55,24 @@ fn items_are_taken_in_the_order_in_which_they_were_put() {
 }
 
 #[test]
+fn a_key_puts_once_however_often_the_command_runs() {
+    let server = server();
+    for _ in 0..2 {
+        put(&server, &["--key", "order-1", "tea"]);
+        put(&server, &["--key", "order-2", "--key-window", "1h", "milk"]);
+    }
+    assert_eq!(run(&server, &["queue", "drain", PATH]).out, "tea\nmilk\n");
+    put(&server, &["--key", "order-1", "tea"]);
+    assert_eq!(length(&server), "0\n");
+    for items in [&[][..], &["a", "b"]] {
+        let ended = run(&server, &[&["queue", "put", "--key", "k", PATH], items].concat());
+        assert_eq!(ended.status, 2);
+        assert!(ended.err.contains("one ITEM"), "{ended:?}");
+    }
+    assert!(run(&server, &["queue", "put", "--key", "", PATH, "tea"]).err.contains("key"));
+}
+
+#[test]
 fn lines_of_stdin_are_items() {
     let server = server();
     let many: String = (0..2500).map(|n| format!("item {n}\n")).collect();

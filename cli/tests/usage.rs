@@ -132,6 +132,8 @@ fn a_mistake_gets_status_2_and_a_sentence_that_names_it() {
         (&["queue", "drain", "--timeout", "1", "/a"], "--timeout"),
         (&["queue", "put", "--priority", "high", "/a", "b"], "high"),
         (&["queue", "put", "--priority", "1", "--delay", "1", "/a", "b"], "--delay"),
+        (&["queue", "put", "--key", "k", "/a", "b", "c"], "one ITEM"),
+        (&["queue", "put", "--key-window", "1h", "/a", "b"], "--key"),
         (&["queue", "get", "--kind", "fast", "/a"], "fast"),
         (&["queue", "get", "--layout", "latch", "/a"], "latch"),
         (&["queue", "claim", "/a"], "<COMMAND>"),

@@ -76,7 +76,7 @@ pub use recipes::multi_lock::MultiLock;
 pub use recipes::names::Names;
 pub use recipes::partitioner::{Partition, Partitioner, Partitions};
 pub use recipes::queue::{
-    Backlog, DeadLetter, DeadLetters, DelayQueue, Item, Nack, PriorityQueue, Queue, QueueStats,
+    Backlog, DeadLetter, DeadLetters, DelayQueue, Item, Nack, PriorityQueue, PutOptions, Queue, QueueStats,
 };
 pub use recipes::read_write_lock::ReadWriteLock;
 pub use recipes::semaphore::Semaphore;

@@ -56,9 +56,27 @@ pub(crate) fn put(
 ) -> impl Future<Output = Result<Done>> + Send + use<> {
     let putting = match queue {
         Letters::Alive(queue) => Ok(drive::put(queue, items, limit)),
-        Letters::Dead(_) => Err(Error::invalid("queue", "is one of dead letters; put into the queue itself")),
+        Letters::Dead(_) => Err(dead_letters_are_not_put()),
     };
     async move { putting?.await }
+}
+
+/// Puts one item with a key.
+pub(crate) fn put_with(
+    queue: &Letters,
+    data: Vec<u8>,
+    key: String,
+    limit: Option<Duration>,
+) -> impl Future<Output = Result<Done>> + Send + use<> {
+    let putting = match queue {
+        Letters::Alive(queue) => Ok(drive::put_one(queue, data, Some(key), limit)),
+        Letters::Dead(_) => Err(dead_letters_are_not_put()),
+    };
+    async move { putting?.await }
+}
+
+fn dead_letters_are_not_put() -> Error {
+    Error::invalid("queue", "is one of dead letters; put into the queue itself")
 }
 
 // ---- what is taken

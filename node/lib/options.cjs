@@ -67,13 +67,14 @@ function partitionerOptions(verb, value) {
 }
 
 function queueOptions(verb, value) {
-  const given = check.options(verb, value, ['maxItems', 'ephemeral', 'shards', 'maxAttempts', 'layout'])
+  const given = check.options(verb, value, ['maxItems', 'ephemeral', 'shards', 'maxAttempts', 'layout', 'keyWindow'])
   return {
     maxItems: check.integer('maxItems', given.maxItems, 1, 2 ** 32 - 1),
     ephemeral: check.flag('ephemeral', given.ephemeral),
     shards: check.integer('shards', given.shards, 1, 2 ** 32 - 1),
     maxAttempts: check.integer('maxAttempts', given.maxAttempts, 0, 2 ** 32 - 1),
     layout: check.optionalText('layout', given.layout),
+    keyWindow: check.optionalMillis('keyWindow', given.keyWindow),
   }
 }
 

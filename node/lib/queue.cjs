@@ -163,8 +163,8 @@ class DeadLetters extends Backlog {
 /** First in, first out. */
 class Queue extends Backlog {
   async put(data, options) {
-    const { timeout, signal } = waitOptions('put', options)
-    await bring(this, signal, 'put', [[check.bytes('data', data, 'put(data, options)')], timeout])
+    const { timeout, signal, key } = putOptions(options)
+    await bring(this, signal, 'putOne', [check.bytes('data', data, 'put(data, options)'), key, timeout])
   }
 
   /** In as few transactions as carry them. */
@@ -177,20 +177,25 @@ class Queue extends Backlog {
 /** The lowest priority first, and in order within one. */
 class PriorityQueue extends Backlog {
   async put(data, priority, options) {
-    const { timeout, signal } = waitOptions('put', options)
+    const { timeout, signal, key } = putOptions(options)
     const payload = check.bytes('data', data, 'put(data, priority, options)')
     if (priority === undefined) throw invalid('priority', 'must be an integer; lower ones come first')
-    await bring(this, signal, 'put', [payload, check.integer('priority', priority, -(2 ** 31), 2 ** 31 - 1), timeout])
+    await bring(this, signal, 'put', [payload, check.integer('priority', priority, -(2 ** 31), 2 ** 31 - 1), key, timeout])
   }
 }
 
 /** Items that are taken when they are due. */
 class DelayQueue extends Backlog {
   async put(data, delay, options) {
-    const { timeout, signal } = waitOptions('put', options)
+    const { timeout, signal, key } = putOptions(options)
     const payload = check.bytes('data', data, 'put(data, delay, options)')
-    await bring(this, signal, 'put', [payload, check.duration('delay', delay), timeout])
+    await bring(this, signal, 'put', [payload, check.duration('delay', delay), key, timeout])
   }
+}
+
+function putOptions(options) {
+  const { key, timeout, signal } = check.options('put', options, ['timeout', 'signal', 'key'])
+  return { timeout: check.millis('timeout', timeout), signal: check.signal(signal), key: check.optionalText('key', key) }
 }
 
 function payloads(items) {

@@ -21,8 +21,22 @@ export interface QueueOptions {
    * queues have one layout with each naming. Unless told: `simple`.
    */
   layout?: 'simple' | 'distributed' | 'locking' | undefined
+  /**
+   * For how long the key of a put counts, by the servers' clock: the same key within that time puts once. All who put with keys
+   * should give the same. In milliseconds. Unless told: 600,000.
+   */
+  keyWindow?: number | undefined
 }
 // --- end of generated
+
+export interface PutOptions extends WaitOptions {
+  /**
+   * What names this put, such as the id of a request, in at most 1,000 bytes. The same key within the `keyWindow` puts once, whoever
+   * puts with it; all others resolve as the first, also if the item was taken since. What is on its way with a key is not taken back:
+   * after `CONNECTION_LOST`, or when it was withdrawn, put it again with the same key.
+   */
+  key?: string | undefined
+}
 
 export interface ProcessOptions extends SignalOptions {
   /** How many items are worked on at once, 1 unless told. */
@@ -185,9 +199,9 @@ export class Queue extends Backlog {
   /**
    * Puts an item; waits while the queue is full. `TIMEOUT`: it is not in, and will not be; if it is on its way when the time is
    * over, half a second more is waited for the answer. `CONNECTION_LOST`: nobody can know whether it went in. Of a call that is
-   * withdrawn the item is taken back, unless somebody has it by then.
+   * withdrawn the item is taken back, unless somebody has it by then. With a `key` it is put once, whoever puts with that key.
    */
-  put(data: Data, options?: WaitOptions): Promise<void>
+  put(data: Data, options?: PutOptions): Promise<void>
   /** Puts several in as few transactions as carry them. `error.put` says how many went in. */
   putMany(items: readonly Data[], options?: WaitOptions): Promise<void>
 }
@@ -196,12 +210,12 @@ export class Queue extends Backlog {
 export class PriorityQueue extends Backlog {
   private constructor()
   /** Priorities are signed integers of 32 bits. */
-  put(data: Data, priority: number, options?: WaitOptions): Promise<void>
+  put(data: Data, priority: number, options?: PutOptions): Promise<void>
 }
 
 /** Items that are taken when they are due, the first due first, by the clocks of those who put and take. */
 export class DelayQueue extends Backlog {
   private constructor()
   /** Nobody gets it before `delay` milliseconds have passed. */
-  put(data: Data, delay: number, options?: WaitOptions): Promise<void>
+  put(data: Data, delay: number, options?: PutOptions): Promise<void>
 }

@@ -267,6 +267,17 @@ promise('a loop that nobody goes on with keeps no item', async (world) => {
   await untilCollected(async () => (await other.tryGet()) !== null, 'it is given back')
 })
 
+promise('a key puts once, and its option is checked', async (world) => {
+  const { queue, other } = await queues(world)
+  await Promise.all([queue, other, queue].map((one) => one.put('tea', { key: 'order-1', timeout: 10_000 })))
+  assert.equal(await queue.len(), 1)
+  await queue.put('tea', { key: undefined })
+  assert.equal(await queue.len(), 2)
+  for (const key of ['', 'x'.repeat(1001), 7, null]) await rejects(queue.put('tea', { key }), 'INVALID')
+  await rejects(queue.put('tea', { keys: 'order-1' }), 'INVALID')
+  await rejects(queue.putMany(['tea'], { key: 'order-1' }), 'INVALID')
+})
+
 promise('the error of putting many says how many went in', async (world) => {
   const { queue } = await queues(world)
   const error = await rejects(queue.putMany(['one', Buffer.alloc(2_000_000)]), 'TOO_LARGE')

@@ -257,6 +257,19 @@ def test_what_cannot_be_put_is_refused(client: zkrecipes.Client) -> None:
     assert queue.len() == 0
 
 
+def test_a_key_puts_once(connect: Connect) -> None:
+    client, other = connect(), connect()
+    queue, theirs = client.queue("/queue", key_window=60), other.queue("/queue", key_window=60)
+    for one in (queue, theirs, queue):
+        one.put("tea", 5, key="order-1")
+    assert queue.get() == b"tea"
+    theirs.put("tea", key="order-1")
+    assert queue.len() == 0
+    for wrong in ("", "x" * 1001, "a\0b", 7):
+        with pytest.raises((zkrecipes.Invalid, TypeError)):
+            queue.put("tea", key=wrong)  # type: ignore[arg-type]
+
+
 def test_a_nack_takes_a_delay_and_a_reason(connect: Connect) -> None:
     queue = connect().queue("/queue", max_attempts=2)
     queue.put("tea")

@@ -134,6 +134,8 @@ def blocking() -> None:
         assert_type(queue.dead.claim(5).attempts, int)
         assert_type(client.delay_queue("/later").get(), bytes)
         client.priority_queue("/alarms").put("fire")  # type: ignore[call-arg]
+        client.queue("/mail", key_window=60).put("x", 5, key="request-1")
+        client.delay_queue("/later").put("x", 1.5, key="request-1")
         client.semaphore("/limit")  # type: ignore[call-arg]
         client.multi_lock(["/a"])  # type: ignore[list-item]
         client.lock("/lock", reentrnat=True)  # type: ignore[call-arg]

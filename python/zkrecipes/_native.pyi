@@ -212,6 +212,7 @@ class ClientBase(SessionBase):
         shards: int = 1,
         max_attempts: int | None = None,
         layout: Literal["simple", "distributed", "locking"] = "simple",
+        key_window: float = 600,
     ) -> DelayQueue:
         """A queue on `path` whose items are put with a delay. The options are those of `queue`; there is one layout,
         and one shard.
@@ -278,6 +279,7 @@ class ClientBase(SessionBase):
         shards: int = 1,
         max_attempts: int | None = None,
         layout: Literal["simple", "distributed", "locking"] = "simple",
+        key_window: float = 600,
     ) -> PriorityQueue:
         """A queue on `path` whose items have priorities. The options are those of `queue`; there is one layout, and
         one shard.
@@ -292,11 +294,13 @@ class ClientBase(SessionBase):
         shards: int = 1,
         max_attempts: int | None = None,
         layout: Literal["simple", "distributed", "locking"] = "simple",
+        key_window: float = 600,
     ) -> Queue:
         """A queue on `path`. `max_items`: whoever puts waits while there are so many. `ephemeral`: items go with the
         session of who put them. `shards`: over how many nodes they are spread, with an order within each only.
-        `max_attempts`: an item that was claimed so often in vain goes to the dead letters. `layout` says whose
-        queue takes part: "simple" or "distributed" (Curator's), or "locking" (kazoo's).
+        `max_attempts`: an item that was claimed so often in vain goes to the dead letters. `key_window`: for how
+        many seconds the `key` of a put counts. `layout` says whose queue takes part: "simple" or "distributed"
+        (Curator's), or "locking" (kazoo's).
         """
 
     def semaphore(self, path: str, permits: int) -> Semaphore:
@@ -1065,9 +1069,9 @@ class DelayQueueBase(BacklogBase):
     """What `DelayQueue` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
-    def put(self, data: bytes | str, delay: float, timeout: float | None = None) -> None:
+    def put(self, data: bytes | str, delay: float, timeout: float | None = None, key: str | None = None) -> None:
         """Puts an item that nobody gets before `delay` seconds have passed; once, also when its answer gets lost.
-        Waits while the queue is full; Timeout after `timeout` seconds.
+        Waits while the queue is full; Timeout after `timeout` seconds. `key` as for a `Queue`.
         """
 
 @final
@@ -1560,9 +1564,9 @@ class PriorityQueueBase(BacklogBase):
     """What `PriorityQueue` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
-    def put(self, data: bytes | str, priority: int, timeout: float | None = None) -> None:
+    def put(self, data: bytes | str, priority: int, timeout: float | None = None, key: str | None = None) -> None:
         """Puts an item, once, also when its answer gets lost. Waits while the queue is full; Timeout after `timeout`
-        seconds. Where the naming is kazoo's, the priority is between 0 and 999.
+        seconds. Where the naming is kazoo's, the priority is between 0 and 999. `key` as for a `Queue`.
         """
 
 @final
@@ -1630,10 +1634,12 @@ class QueueBase(BacklogBase):
     """What `Queue` is on both faces."""
 
     def __new__(cls, seed: Seed) -> Self: ...
-    def put(self, data: bytes | str, timeout: float | None = None) -> None:
+    def put(self, data: bytes | str, timeout: float | None = None, key: str | None = None) -> None:
         """Puts an item at the end, once, also when its answer gets lost. Waits while the queue is full. Timeout after
         `timeout` seconds: it is not in, and will not be; if it is on its way then, half a second more is waited for
-        the answer. ConnectionLost: nobody can know whether it went in.
+        the answer. ConnectionLost: nobody can know whether it went in. With a `key`, such as the id of a request,
+        it is put once for all who put with that key within the `key_window`, also if it was taken since: then this
+        returns as it did for the first.
         """
 
     def put_many(self, items: Iterable[bytes | str], timeout: float | None = None) -> None:

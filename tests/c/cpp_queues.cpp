@@ -34,6 +34,12 @@ void items_are_put_and_taken_as_values() {
   }
   CHECK(!zkr::Error(ZKR_TIMEOUT, "").put());
 
+  const auto before = queue.len();
+  queue.put_with("tea", "order-1");
+  same.put_with("tea", "order-1", 5s);
+  CHECK(queue.len() == before + 1);
+  THROWS(queue.put_with("tea", ""), zkr::ErrorKind::Invalid);
+
   zkr::QueueOptions options;
   options.shards = 0;
   THROWS(a.queue(path("bad"), options), zkr::ErrorKind::Invalid);

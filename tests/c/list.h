@@ -85,6 +85,7 @@
   X(a_queue_is_filled_and_emptied_in_both_forms)                    \
   X(puts_of_one_thread_go_in_in_order)                              \
   X(an_item_is_settled_or_given_back)                               \
+  X(a_key_puts_once)                                                \
   X(what_fails_too_often_can_be_replayed)                           \
   X(waits_for_items_can_be_withdrawn)                               \
   X(bad_queues_and_items_are_refused)                               \

@@ -201,6 +201,28 @@ void an_item_is_settled_or_given_back(void) {
   zkr_client_free(other);
 }
 
+void a_key_puts_once(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_queue_options options = ZKR_QUEUE_OPTIONS_INIT;
+  zkr_queue *queue = NULL;
+  size_t count = 9;
+
+  CHECK(options.key_window_ms == 600000);
+  OK(zkr_queue_new(client, path("keys"), &options, &queue, &error));
+  for (int i = 0; i < 2; i++) OK(zkr_queue_put_with(queue, "tea", 3, "order-1", 10000, &error));
+  OK(zkr_queue_put_with(queue, "milk", 4, "order-2", 0, &error));
+  OK(zkr_queue_len(queue, &count, &error));
+  CHECK(count == 2);
+  REFUSED(zkr_queue_put_with(queue, "x", 1, "", -1, &error), ZKR_INVALID, "key");
+  REFUSED(zkr_queue_put_with(queue, "x", 1, NULL, -1, &error), ZKR_INVALID, "key");
+  options.key_window_ms = 0;
+  zkr_queue *none = NULL;
+  REFUSED(zkr_queue_new(client, path("keys"), &options, &none, &error), ZKR_INVALID, "key_window");
+  zkr_queue_free(queue);
+  zkr_client_free(client);
+}
+
 void what_fails_too_often_can_be_replayed(void) {
   zkr_error *error = NULL;
   zkr_client *client = connected(hosts(), "a");
@@ -228,6 +250,7 @@ void what_fails_too_often_can_be_replayed(void) {
   CHECK(zkr_dead_letters_count(letters) == 1);
   zkr_dead_letters_free(letters);
   REFUSED(zkr_queue_put(dead, "x", 1, -1, &error), ZKR_INVALID, "dead letters");
+  REFUSED(zkr_queue_put_with(dead, "x", 1, "key", -1, &error), ZKR_INVALID, "dead letters");
   OK(zkr_queue_replay(queue, &count, &error));
   CHECK(count == 1);
   OK(zkr_queue_replay(queue, NULL, &error));

@@ -50,6 +50,14 @@ impl Queue {
         let items: Vec<_> = items.iter().map(|item| item.to_vec()).collect();
         self.0.wait(timeout, |queue, limit| drive::put(&queue, items, limit), Declared::from)
     }
+
+    /// With a key or without.
+    #[napi(catch_unwind)]
+    pub fn put_one(&self, data: &[u8], key: Option<String>, timeout: f64) -> f64 {
+        let data = data.to_vec();
+        let put = |queue, limit| drive::put_one(&queue, data, key, limit);
+        self.0.wait(timeout, put, Declared::from)
+    }
 }
 
 impl PriorityQueue {
@@ -66,9 +74,9 @@ impl PriorityQueue {
     }
 
     #[napi(catch_unwind)]
-    pub fn put(&self, data: &[u8], priority: i32, timeout: f64) -> f64 {
+    pub fn put(&self, data: &[u8], priority: i32, key: Option<String>, timeout: f64) -> f64 {
         let data = data.to_vec();
-        let put = |queue, limit| drive::put_priority(&queue, data, priority, limit);
+        let put = |queue, limit| drive::put_priority(&queue, data, priority, key, limit);
         self.0.wait(timeout, put, Declared::from)
     }
 }
@@ -87,10 +95,10 @@ impl DelayQueue {
     }
 
     #[napi(catch_unwind)]
-    pub fn put(&self, data: &[u8], delay: f64, timeout: f64) -> f64 {
+    pub fn put(&self, data: &[u8], delay: f64, key: Option<String>, timeout: f64) -> f64 {
         let data = data.to_vec();
         let put = |queue: zkrecipes::DelayQueue, limit| async move {
-            drive::put_delayed(&queue, data, finite("delay", delay)?, limit).await
+            drive::put_delayed(&queue, data, finite("delay", delay)?, key, limit).await
         };
         self.0.wait(timeout, put, Declared::from)
     }

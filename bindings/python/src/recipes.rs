@@ -102,7 +102,7 @@ impl ClientBase {
 
     /// A queue on `path` whose items are put with a delay. The options are those of `queue`; there is one layout,
     /// and one shard.
-    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
+    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple', key_window=600)")]
     fn delay_queue(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
         let options = crate::generated::options::queue(options)?;
         make(
@@ -216,7 +216,7 @@ impl ClientBase {
 
     /// A queue on `path` whose items have priorities. The options are those of `queue`; there is one layout, and
     /// one shard.
-    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
+    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple', key_window=600)")]
     fn priority_queue(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
         let options = crate::generated::options::queue(options)?;
         make(
@@ -229,9 +229,10 @@ impl ClientBase {
 
     /// A queue on `path`. `max_items`: whoever puts waits while there are so many. `ephemeral`: items go with the
     /// session of who put them. `shards`: over how many nodes they are spread, with an order within each only.
-    /// `max_attempts`: an item that was claimed so often in vain goes to the dead letters. `layout` says whose
-    /// queue takes part: "simple" or "distributed" (Curator's), or "locking" (kazoo's).
-    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple')")]
+    /// `max_attempts`: an item that was claimed so often in vain goes to the dead letters. `key_window`: for how
+    /// many seconds the `key` of a put counts. `layout` says whose queue takes part: "simple" or "distributed"
+    /// (Curator's), or "locking" (kazoo's).
+    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, max_items=None, ephemeral=False, shards=1, max_attempts=None, layout='simple', key_window=600)")]
     fn queue(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
         let options = crate::generated::options::queue(options)?;
         make(slf, path, |client, path| client.queue(path, options), crate::generated::QueueBase::of)

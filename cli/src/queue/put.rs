@@ -31,7 +31,8 @@ const BATCH: usize = 1000;
 #[command(verbatim_doc_comment, after_help = examples!("\
   zkrecipes queue put /queues/mail alice@example.org bob@example.org
   find . -name '*.png' -print0 | zkrecipes queue put -z /queues/resize
-  zkrecipes queue put --delay 15m /queues/reminders 'call Alice'"))]
+  zkrecipes queue put --delay 15m /queues/reminders 'call Alice'
+  zkrecipes queue put --key report-2026-11-28 /queues/jobs report"))]
 pub(super) struct Args {
     /// Of the queue
     path: String,
@@ -44,6 +45,12 @@ pub(super) struct Args {
     /// An item of a delay queue, not to be had before
     #[arg(long, value_name = "TIME", value_parser = args::duration)]
     delay: Option<Duration>,
+    /// Puts the one ITEM once, whoever puts with that key
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// For how long the key counts, 10 minutes unless told; all who put should give the same
+    #[arg(long, value_name = "TIME", value_parser = args::duration, requires = "key")]
+    key_window: Option<Duration>,
     /// Wait no longer for room in a full queue; status 75
     #[arg(long, short = 'w', value_name = "TIME", value_parser = args::duration)]
     timeout: Option<Duration>,
@@ -58,6 +65,9 @@ enum Input {
 
 pub(super) fn run(args: Args, which: Which, common: Common) -> Outcome {
     let items: Vec<_> = args.items.iter().map(|item| item.clone().into_bytes()).collect();
+    if args.key.is_some() && items.len() != 1 {
+        return Err(Failure::usage("--key names one put; give one ITEM with it"));
+    }
     let (cancel, (sender, input)) = (CancelToken::new(), sync_channel(1));
     let (withdrawing, stopping) = (cancel.clone(), sender.clone());
     let signals = Signals::catch(&ENDING, move |_| {
@@ -115,6 +125,7 @@ struct Put {
     handle: Handle,
     /// Of the queue
     path: String,
+    key: Option<String>,
     limit: Option<Duration>,
     put: usize,
 }
@@ -128,6 +139,10 @@ enum Handle {
 impl Put {
     fn open(client: &Client, args: &Args, which: &Which) -> Outcome<Put> {
         let (path, options) = (args.path.as_str(), which.options()?);
+        let options = match args.key_window {
+            Some(window) => options.key_window(window),
+            None => options,
+        };
         let handle = match (args.priority, args.delay, which.kind) {
             (Some(priority), ..) => Handle::Priority(client.priority_queue(path, options)?, priority),
             (_, Some(delay), _) => Handle::Delay(client.delay_queue(path, options)?, delay),
@@ -141,7 +156,7 @@ impl Put {
             Handle::Delay(queue, _) => queue,
         };
         under::say_waits(|tell| queue.on_wait(tell), |_| ": it is full".to_owned());
-        Ok(Put { handle, path: path.to_owned(), limit: args.timeout, put: 0 })
+        Ok(Put { handle, path: path.to_owned(), key: args.key.clone(), limit: args.timeout, put: 0 })
     }
 
     fn from(&mut self, input: &Receiver<Input>, cancel: &CancelToken) -> Outcome {
@@ -167,7 +182,7 @@ impl Put {
     fn all(&mut self, items: &[Vec<u8>], cancel: &CancelToken) -> Outcome<()> {
         let together = if matches!(self.handle, Handle::Plain(_)) { items.len() } else { 1 };
         for items in items.chunks(together) {
-            let put = self.handle.put(items.to_vec(), self.limit, cancel);
+            let put = self.handle.put(items.to_vec(), self.key.as_deref(), self.limit, cancel);
             self.put += match &put {
                 Ok(()) => items.len(),
                 Err(error) => error.put().unwrap_or(0),
@@ -185,17 +200,28 @@ impl Put {
 }
 
 impl Handle {
-    fn put(&self, items: Vec<Vec<u8>>, limit: Option<Duration>, cancel: &CancelToken) -> Result<()> {
-        let mut each = items.into_iter();
+    /// With a key it is one item.
+    fn put(
+        &self,
+        items: Vec<Vec<u8>>,
+        key: Option<&str>,
+        limit: Option<Duration>,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        let (mut each, key) = (items.into_iter(), || key.map(str::to_owned));
         match self {
+            Handle::Plain(queue) if key().is_some() => each.try_for_each(|item| {
+                let put = drive::put_one(queue, item, key(), limit);
+                drive::wait(put, Some(cancel), None).map(drive::Done::receive)
+            }),
             Handle::Plain(queue) => drive::wait(drive::put(queue, each.collect(), limit), Some(cancel), None)
                 .map(drive::Done::receive),
             Handle::Priority(queue, priority) => each.try_for_each(|item| {
-                let put = drive::put_priority(queue, item, *priority, limit);
+                let put = drive::put_priority(queue, item, *priority, key(), limit);
                 drive::wait(put, Some(cancel), None).map(drive::Done::receive)
             }),
             Handle::Delay(queue, delay) => each.try_for_each(|item| {
-                let put = drive::put_delayed(queue, item, *delay, limit);
+                let put = drive::put_delayed(queue, item, *delay, key(), limit);
                 drive::wait(put, Some(cancel), None).map(drive::Done::receive)
             }),
         }

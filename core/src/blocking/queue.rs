@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Backlog, DelayQueue, Item, PriorityQueue, Queue};
 use crate::drive::{check_may_wait, wait};
 use crate::error::Result;
-use crate::recipes::queue::{DeadLetter, Nack};
+use crate::recipes::queue::{DeadLetter, Nack, PutOptions};
 
 impl Backlog {
     /// See [`crate::Backlog::get`].
@@ -116,6 +116,11 @@ impl Queue {
         wait(self.core.put_all(vec![data.to_vec()], Some(limit)), None, None).map(drop)
     }
 
+    /// See [`crate::Queue::put_with`].
+    pub fn put_with(&self, data: &[u8], options: PutOptions) -> Result<()> {
+        wait(self.core.put_one(data.to_vec(), options), None, None).map(drop)
+    }
+
     /// See [`crate::Queue::put_many`].
     pub fn put_many<T: AsRef<[u8]>>(&self, items: &[T]) -> Result<()> {
         self.put_all(items, None)
@@ -135,23 +140,33 @@ impl Queue {
 impl PriorityQueue {
     /// See [`crate::PriorityQueue::put`].
     pub fn put(&self, data: &[u8], priority: i32) -> Result<()> {
-        wait(self.core.put_one(data.to_vec(), priority, None), None, None).map(drop)
+        self.put_with(data, priority, PutOptions::default())
     }
 
     /// See [`crate::PriorityQueue::put_timeout`].
     pub fn put_timeout(&self, data: &[u8], priority: i32, limit: Duration) -> Result<()> {
-        wait(self.core.put_one(data.to_vec(), priority, Some(limit)), None, None).map(drop)
+        self.put_with(data, priority, PutOptions::default().timeout(limit))
+    }
+
+    /// See [`crate::PriorityQueue::put_with`].
+    pub fn put_with(&self, data: &[u8], priority: i32, options: PutOptions) -> Result<()> {
+        wait(self.core.put_one(data.to_vec(), priority, options), None, None).map(drop)
     }
 }
 
 impl DelayQueue {
     /// See [`crate::DelayQueue::put`].
     pub fn put(&self, data: &[u8], delay: Duration) -> Result<()> {
-        wait(self.core.put_one(data.to_vec(), delay, None), None, None).map(drop)
+        self.put_with(data, delay, PutOptions::default())
     }
 
     /// See [`crate::DelayQueue::put_timeout`].
     pub fn put_timeout(&self, data: &[u8], delay: Duration, limit: Duration) -> Result<()> {
-        wait(self.core.put_one(data.to_vec(), delay, Some(limit)), None, None).map(drop)
+        self.put_with(data, delay, PutOptions::default().timeout(limit))
+    }
+
+    /// See [`crate::DelayQueue::put_with`].
+    pub fn put_with(&self, data: &[u8], delay: Duration, options: PutOptions) -> Result<()> {
+        wait(self.core.put_one(data.to_vec(), delay, options), None, None).map(drop)
     }
 }

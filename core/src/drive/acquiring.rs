@@ -14,7 +14,9 @@ use crate::recipes::election::{Election, Leadership, Terms};
 use crate::recipes::handle::{Comes, Handle};
 use crate::recipes::held::{Held, Readers};
 use crate::recipes::partitioner::{self, Partitioner};
-use crate::recipes::queue::{Backlog, Claims, DeadLetter, DelayQueue, Got, Item, PriorityQueue, Put, Queue};
+use crate::recipes::queue::{
+    Backlog, Claims, DeadLetter, DelayQueue, Got, Item, PriorityQueue, Put, PutOptions, Queue,
+};
 use crate::session::delivery::Subscription;
 
 /// Waits for `n` permits, or for the one turn there is, for at most `limit`, `None` for ever. The wait begins when this is
@@ -214,30 +216,51 @@ pub fn put(
     taken_back(queue.put_all(items, limit))
 }
 
-/// As [`PriorityQueue::put`] with or without a limit. As [`put`].
+/// As [`Queue::put_with`], with a key or without. As [`put`].
 ///
 /// # Cancel safety
-/// As for [`PriorityQueue::put`].
+/// As for [`Queue::put_with`].
+pub fn put_one(
+    queue: &Queue,
+    data: Vec<u8>,
+    key: Option<String>,
+    limit: Option<Duration>,
+) -> impl Future<Output = Result<Done>> + Send + use<> {
+    taken_back(queue.put_one(data, put_options(key, limit)))
+}
+
+/// As [`PriorityQueue::put_with`], with a key or without. As [`put`].
+///
+/// # Cancel safety
+/// As for [`PriorityQueue::put_with`].
 pub fn put_priority(
     queue: &PriorityQueue,
     data: Vec<u8>,
     priority: i32,
+    key: Option<String>,
     limit: Option<Duration>,
 ) -> impl Future<Output = Result<Done>> + Send + use<> {
-    taken_back(queue.put_one(data, priority, limit))
+    taken_back(queue.put_one(data, priority, put_options(key, limit)))
 }
 
-/// As [`DelayQueue::put`] with or without a limit. As [`put`].
+/// As [`DelayQueue::put_with`], with a key or without. As [`put`].
 ///
 /// # Cancel safety
-/// As for [`DelayQueue::put`].
+/// As for [`DelayQueue::put_with`].
 pub fn put_delayed(
     queue: &DelayQueue,
     data: Vec<u8>,
     delay: Duration,
+    key: Option<String>,
     limit: Option<Duration>,
 ) -> impl Future<Output = Result<Done>> + Send + use<> {
-    taken_back(queue.put_one(data, delay, limit))
+    taken_back(queue.put_one(data, delay, put_options(key, limit)))
+}
+
+fn put_options(key: Option<String>, timeout: Option<Duration>) -> PutOptions {
+    let mut options = PutOptions::default();
+    (options.key, options.timeout) = (key, timeout);
+    options
 }
 
 fn taken_back(putting: impl Future<Output = Result<Vec<Put>>>) -> impl Future<Output = Result<Done>> {

@@ -544,6 +544,9 @@ pub struct QueueOptions {
     /// `naming` is kazoo's (`QueueLayout::Simple`); Curator's `DistributedQueue` (`QueueLayout::Distributed`); kazoo's
     /// `LockingQueue` (`QueueLayout::Locking`). Priority and delay queues have one layout with each naming.
     pub layout: QueueLayout,
+    /// For how long the key of a put counts, by the servers' clock: the same key within that time puts once. All who put
+    /// with keys should give the same.
+    pub key_window: Duration,
 }
 
 impl Default for QueueOptions {
@@ -554,6 +557,7 @@ impl Default for QueueOptions {
             shards: 1,
             max_attempts: 16,
             layout: QueueLayout::Simple,
+            key_window: Duration::from_millis(600_000),
         }
     }
 }
@@ -590,6 +594,12 @@ impl QueueOptions {
         self.layout = layout;
         self
     }
+
+    /// For how long the key of a put counts, by the servers' clock: the same key within that time puts once.
+    pub fn key_window(mut self, key_window: Duration) -> Self {
+        self.key_window = key_window;
+        self
+    }
 }
 
 /// Whose queue it takes part in.
@@ -619,6 +629,7 @@ impl QueueOptions {
         if self.shards > 100 {
             return Err(Error::invalid("shards", format!("{} are too many; take at most 100", self.shards)));
         }
+        is_time("key_window", self.key_window)?;
 
         Ok(())
     }

@@ -31,6 +31,7 @@ pub mod queue;
 pub mod read_write_lock;
 pub mod semaphore;
 pub(crate) mod sequencer;
+mod servers_clock;
 pub mod survey;
 pub mod two_phase_commit;
 pub(crate) mod wait_progress;

@@ -8,6 +8,7 @@ mod call_order;
 mod claims_taken_away;
 mod failing;
 mod foreign_items;
+mod keys;
 mod kinds;
 mod leaving;
 mod lost_requests;

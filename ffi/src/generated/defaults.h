@@ -20,4 +20,5 @@
 #define ZKR_PARTITIONER_OPTIONS_INIT { sizeof(zkr_partitioner_options), 1, 0, NULL, 30000 }
 
 /** The defaults of zkr_queue_options. */
-#define ZKR_QUEUE_OPTIONS_INIT { sizeof(zkr_queue_options), -1, -1, 1, ZKR_QUEUE_LAYOUT_SIMPLE, false, {0} }
+#define ZKR_QUEUE_OPTIONS_INIT \
+    { sizeof(zkr_queue_options), -1, -1, 1, ZKR_QUEUE_LAYOUT_SIMPLE, false, {0}, 600000 }

@@ -667,7 +667,7 @@ pub extern "C" fn zkr_delay_queue_put_cancellable(
             let data = input::bytes("data", data, size)?;
             let delay_ms = input::millis("delay_ms", delay_ms)?;
             let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::put_delayed(&it.core, data, delay_ms, timeout_ms))
+            Ok(drive::put_delayed(&it.core, data, delay_ms, None, timeout_ms))
         },
     )
 }
@@ -711,6 +711,104 @@ pub extern "C" fn zkr_delay_queue_put_cancellable_async(
         let data = input::bytes("data", data, size)?;
         let delay_ms = input::millis("delay_ms", delay_ms)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-        Ok(drive::put_delayed(&it.core, data, delay_ms, timeout_ms))
+        Ok(drive::put_delayed(&it.core, data, delay_ms, None, timeout_ms))
+    })
+}
+
+/// The same with a key that names this put, as zkr_queue_put_with.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_delay_queue_put_with(
+    delay_queue: *mut zkr_delay_queue,
+    data: *const c_void,
+    size: usize,
+    delay_ms: i64,
+    key: *const c_char,
+    timeout_ms: i64,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_delay_queue_put_with_cancellable(
+        delay_queue,
+        data,
+        size,
+        delay_ms,
+        key,
+        timeout_ms,
+        null_mut(),
+        error,
+    )
+}
+
+/// zkr_delay_queue_put_with that another thread can withdraw; token may be NULL. What is on its way with a key stays;
+/// put it again with that key to be certain.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_delay_queue_put_with_cancellable(
+    delay_queue: *mut zkr_delay_queue,
+    data: *const c_void,
+    size: usize,
+    delay_ms: i64,
+    key: *const c_char,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        delay_queue,
+        token,
+        error,
+        || Ok(()),
+        |it: &DelayQueueHandle| {
+            let data = input::bytes("data", data, size)?;
+            let delay_ms = input::millis("delay_ms", delay_ms)?;
+            let key = input::text("key", key)?;
+            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+            Ok(drive::put_delayed(&it.core, data, delay_ms, Some(key), timeout_ms))
+        },
+    )
+}
+
+/// zkr_delay_queue_put_with in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_delay_queue_put_with_async(
+    delay_queue: *mut zkr_delay_queue,
+    data: *const c_void,
+    size: usize,
+    delay_ms: i64,
+    key: *const c_char,
+    timeout_ms: i64,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_delay_queue_put_with_cancellable_async(
+        delay_queue,
+        data,
+        size,
+        delay_ms,
+        key,
+        timeout_ms,
+        null_mut(),
+        callback,
+        user_data,
+    )
+}
+
+/// zkr_delay_queue_put_with_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_delay_queue_put_with_cancellable_async(
+    delay_queue: *mut zkr_delay_queue,
+    data: *const c_void,
+    size: usize,
+    delay_ms: i64,
+    key: *const c_char,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(delay_queue, token, callback, user_data, |it: &DelayQueueHandle| {
+        let data = input::bytes("data", data, size)?;
+        let delay_ms = input::millis("delay_ms", delay_ms)?;
+        let key = input::text("key", key)?;
+        let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+        Ok(drive::put_delayed(&it.core, data, delay_ms, Some(key), timeout_ms))
     })
 }

@@ -682,7 +682,7 @@ pub extern "C" fn zkr_priority_queue_put_cancellable(
         |it: &PriorityQueueHandle| {
             let data = input::bytes("data", data, size)?;
             let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::put_priority(&it.core, data, priority, timeout_ms))
+            Ok(drive::put_priority(&it.core, data, priority, None, timeout_ms))
         },
     )
 }
@@ -725,6 +725,103 @@ pub extern "C" fn zkr_priority_queue_put_cancellable_async(
     verbs::start(priority_queue, token, callback, user_data, |it: &PriorityQueueHandle| {
         let data = input::bytes("data", data, size)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-        Ok(drive::put_priority(&it.core, data, priority, timeout_ms))
+        Ok(drive::put_priority(&it.core, data, priority, None, timeout_ms))
+    })
+}
+
+/// The same with a key that names this put, as zkr_queue_put_with.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_put_with(
+    priority_queue: *mut zkr_priority_queue,
+    data: *const c_void,
+    size: usize,
+    priority: i32,
+    key: *const c_char,
+    timeout_ms: i64,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_priority_queue_put_with_cancellable(
+        priority_queue,
+        data,
+        size,
+        priority,
+        key,
+        timeout_ms,
+        null_mut(),
+        error,
+    )
+}
+
+/// zkr_priority_queue_put_with that another thread can withdraw; token may be NULL. What is on its way with a key
+/// stays; put it again with that key to be certain.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_put_with_cancellable(
+    priority_queue: *mut zkr_priority_queue,
+    data: *const c_void,
+    size: usize,
+    priority: i32,
+    key: *const c_char,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        priority_queue,
+        token,
+        error,
+        || Ok(()),
+        |it: &PriorityQueueHandle| {
+            let data = input::bytes("data", data, size)?;
+            let key = input::text("key", key)?;
+            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+            Ok(drive::put_priority(&it.core, data, priority, Some(key), timeout_ms))
+        },
+    )
+}
+
+/// zkr_priority_queue_put_with in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_put_with_async(
+    priority_queue: *mut zkr_priority_queue,
+    data: *const c_void,
+    size: usize,
+    priority: i32,
+    key: *const c_char,
+    timeout_ms: i64,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_priority_queue_put_with_cancellable_async(
+        priority_queue,
+        data,
+        size,
+        priority,
+        key,
+        timeout_ms,
+        null_mut(),
+        callback,
+        user_data,
+    )
+}
+
+/// zkr_priority_queue_put_with_async with a token that withdraws it; token may be NULL, and may be freed before the
+/// end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_priority_queue_put_with_cancellable_async(
+    priority_queue: *mut zkr_priority_queue,
+    data: *const c_void,
+    size: usize,
+    priority: i32,
+    key: *const c_char,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(priority_queue, token, callback, user_data, |it: &PriorityQueueHandle| {
+        let data = input::bytes("data", data, size)?;
+        let key = input::text("key", key)?;
+        let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+        Ok(drive::put_priority(&it.core, data, priority, Some(key), timeout_ms))
     })
 }

@@ -89,11 +89,14 @@ pub struct zkr_queue_options {
     pub ephemeral: Flag,
     /// Zero.
     pub reserved: [u8; 3],
+    /// For how long the key of a put counts, by the servers' clock: the same key within that time puts once. All who put
+    /// with keys should give the same. Unless told: 600,000.
+    pub key_window_ms: i64,
 }
 
 impl SelfSized for zkr_queue_options {
     const INIT: &'static str = "ZKR_QUEUE_OPTIONS_INIT";
-    const LEAST: usize = size_of::<zkr_queue_options>();
+    const LEAST: usize = std::mem::offset_of!(zkr_queue_options, reserved) + size_of::<[u8; 3]>();
 
     fn defaults() -> zkr_queue_options {
         zkr_queue_options {
@@ -104,6 +107,7 @@ impl SelfSized for zkr_queue_options {
             layout: GivenQueueLayout(0),
             ephemeral: Flag(0),
             reserved: [0; 3],
+            key_window_ms: 600_000,
         }
     }
 
@@ -134,6 +138,7 @@ impl zkr_queue_options {
             zkr_queue_layout::ZKR_QUEUE_LAYOUT_DISTRIBUTED => zkrecipes::QueueLayout::Distributed,
             zkr_queue_layout::ZKR_QUEUE_LAYOUT_LOCKING => zkrecipes::QueueLayout::Locking,
         };
+        options.key_window = input::millis("key_window_ms", self.key_window_ms)?;
 
         Ok(options)
     }

@@ -1,6 +1,6 @@
 //! Generated from api/queue_put.toml by api/generate; do not edit.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
 
 use zkrecipes::time;
@@ -80,6 +80,81 @@ pub extern "C" fn zkr_queue_put_cancellable_async(
         let data = input::bytes("data", data, size)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(items::put(&it.core, vec![data], timeout_ms))
+    })
+}
+
+/// The same with a key that names this put, such as the id of a request: within key_window the same key puts once,
+/// whoever puts with it, and the others succeed as the first one did, also if the item was taken since. So after
+/// ZKR_CONNECTION_LOST it is safe to put again with the same key, which is text of at most 1,000 bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_put_with(
+    queue: *mut zkr_queue,
+    data: *const c_void,
+    size: usize,
+    key: *const c_char,
+    timeout_ms: i64,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    zkr_queue_put_with_cancellable(queue, data, size, key, timeout_ms, null_mut(), error)
+}
+
+/// zkr_queue_put_with that another thread can withdraw; token may be NULL. What is on its way with a key stays; put it
+/// again with that key to be certain.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_put_with_cancellable(
+    queue: *mut zkr_queue,
+    data: *const c_void,
+    size: usize,
+    key: *const c_char,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        queue,
+        token,
+        error,
+        || Ok(()),
+        |it: &QueueHandle| {
+            let data = input::bytes("data", data, size)?;
+            let key = input::text("key", key)?;
+            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+            Ok(items::put_with(&it.core, data, key, timeout_ms))
+        },
+    )
+}
+
+/// zkr_queue_put_with in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_put_with_async(
+    queue: *mut zkr_queue,
+    data: *const c_void,
+    size: usize,
+    key: *const c_char,
+    timeout_ms: i64,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    zkr_queue_put_with_cancellable_async(queue, data, size, key, timeout_ms, null_mut(), callback, user_data)
+}
+
+/// zkr_queue_put_with_async with a token that withdraws it; token may be NULL, and may be freed before the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_queue_put_with_cancellable_async(
+    queue: *mut zkr_queue,
+    data: *const c_void,
+    size: usize,
+    key: *const c_char,
+    timeout_ms: i64,
+    token: *mut zkr_cancel_token,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(queue, token, callback, user_data, |it: &QueueHandle| {
+        let data = input::bytes("data", data, size)?;
+        let key = input::text("key", key)?;
+        let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
+        Ok(items::put_with(&it.core, data, key, timeout_ms))
     })
 }
 

@@ -93,5 +93,6 @@ static inline zkr_queue_options queue_options_of(const command *c) {
                      : strcmp(value, "distributed") == 0 ? ZKR_QUEUE_LAYOUT_DISTRIBUTED
                      : strcmp(value, "locking") == 0     ? ZKR_QUEUE_LAYOUT_LOCKING
                                                          : (zkr_queue_layout)99;
+  if ((value = option(c, "key_window"))) options.key_window_ms = strtoll(value, NULL, 10);
   return options;
 }

@@ -73,16 +73,25 @@ static void do_put(command *c) {
   zkr_error *error = NULL;
   const lock *of = named(c);
   const char *data = text(c, 2), *priority = option(c, "priority"), *delay = option(c, "delay");
+  const char *key = option(c, "key");
+  const int32_t first = priority ? (int32_t)strtol(priority, NULL, 10) : 0;
+  const int64_t later = delay ? strtoll(delay, NULL, 10) : 0;
   const size_t size = strlen(data);
   const int64_t within = timeout(c, 3);
   zkr_status status;
-  if (of->priority_queue)
-    status = zkr_priority_queue_put_cancellable(of->priority_queue, data, size,
-                                                priority ? (int32_t)strtol(priority, NULL, 10) : 0, within,
-                                                c->token, &error);
+  if (of->priority_queue && key)
+    status = zkr_priority_queue_put_with_cancellable(of->priority_queue, data, size, first, key, within,
+                                                     c->token, &error);
+  else if (of->priority_queue)
+    status = zkr_priority_queue_put_cancellable(of->priority_queue, data, size, first, within, c->token,
+                                                &error);
+  else if (of->delay_queue && key)
+    status = zkr_delay_queue_put_with_cancellable(of->delay_queue, data, size, later, key, within, c->token,
+                                                  &error);
   else if (of->delay_queue)
-    status = zkr_delay_queue_put_cancellable(of->delay_queue, data, size,
-                                             delay ? strtoll(delay, NULL, 10) : 0, within, c->token, &error);
+    status = zkr_delay_queue_put_cancellable(of->delay_queue, data, size, later, within, c->token, &error);
+  else if (key)
+    status = zkr_queue_put_with_cancellable(of->queue, data, size, key, within, c->token, &error);
   else
     status = zkr_queue_put_cancellable(of->queue, data, size, within, c->token, &error);
   answer(c, status, error);

@@ -7,7 +7,7 @@ const KINDS = {
   group: { layout: 'text' },
   lock: { reentrant: 'flag', local_handoff: 'number' },
   partitioner: { weight: 'number', name: 'text', drain: 'number' },
-  queue: { max_items: 'number', ephemeral: 'flag', shards: 'number', max_attempts: 'number', layout: 'text' },
+  queue: { max_items: 'number', ephemeral: 'flag', shards: 'number', max_attempts: 'number', layout: 'text', key_window: 'number' },
 }
 
 export function optionsOf(recipe, words) {

@@ -33,9 +33,11 @@ export const queues = (handles) => ({
     ([verb, factory]) => [verb, ({ client, key }, name, path, ...settings) => void handles.set(key(name), client[factory](path, optionsOf('queue', settings)))],
   )),
   dead: ({ handle, key }, _, name) => void handles.set(key(name), handle.dead),
-  put({ handle, signal }, _, data, timeout, setting) {
-    const keys = setting === undefined ? [] : [Number(setting.split('=')[1])]
-    return handle.put(data, ...keys, { timeout: millis(timeout), signal })
+  put({ handle, signal }, _, data, timeout, ...words) {
+    const { key, ...order } = Object.fromEntries(words.map((word) => word.split('=', 2)))
+    const options = { timeout: millis(timeout), signal, key }
+    // Of a plain queue there is none.
+    return handle.put(data, ...Object.values(order).map(Number), options)
   },
   'put-many': ({ handle, signal }, _, ...all) => handle.putMany(all, { signal }),
   'get-item': ({ handle, signal }, _, timeout) => handle.get({ timeout: millis(timeout), signal }),

@@ -37,6 +37,7 @@ KINDS: dict[str, dict[str, str]] = {
         "shards": "number",
         "max_attempts": "number",
         "layout": "text",
+        "key_window": "time",
     },
 }
 

@@ -34,13 +34,14 @@ def forget(key: Key) -> None:
 
 async def put(queue: Any, data: str, words: list[str]) -> None:
     limit = seconds([word for word in words[:1] if "=" not in word])
-    key = {name: whole(value) for name, _, value in (word.partition("=") for word in words) if value}
+    told = {name: value for name, is_told, value in (word.partition("=") for word in words) if is_told}
+    key = told.get("key")
     if isinstance(queue, zkrecipes.Queue) or hasattr(queue, "put_many"):
-        await now(queue.put(data, limit))
+        await now(queue.put(data, limit, key=key))
     elif "PriorityQueue" in repr(queue):
-        await now(queue.put(data, key.get("priority", 0), limit))
+        await now(queue.put(data, whole(told.get("priority", "0")), limit, key=key))
     else:
-        await now(queue.put(data, key.get("delay", 0) / 1000, limit))
+        await now(queue.put(data, whole(told.get("delay", "0")) / 1000, limit, key=key))
 
 
 class Fails(Exception):

@@ -305,6 +305,7 @@ pub fn queue_options(words: &[&str]) -> Result<QueueOptions, Error> {
             "shards" => options.shards = number(name, value)?,
             "max_attempts" => options.max_attempts = number(name, value)?,
             "layout" => options.layout = value.parse()?,
+            "key_window" => options.key_window = number(name, value).map(Duration::from_millis)?,
 
             _ => return Err(Error::invalid(name, "is no option")),
         }

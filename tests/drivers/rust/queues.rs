@@ -209,15 +209,16 @@ async fn put(queue: Made, data: &str, rest: &[&str]) -> Result<(), Error> {
     let number = |word: Option<&str>| word.map_or(Ok(0), str::parse);
     let invalid = |_| Error::invalid("put", "priority and delay are numbers");
     let (limit, data) = (millis(rest.first()), data.as_bytes().to_vec());
+    let key = option("key=").map(str::to_owned);
     match queue {
-        Made::Plain(queue) => drive::put(&queue, vec![data], limit).await.map(drive::Done::receive),
+        Made::Plain(queue) => drive::put_one(&queue, data, key, limit).await.map(drive::Done::receive),
         Made::Priority(queue) => {
             let priority = number(option("priority=")).map_err(invalid)?;
-            drive::put_priority(&queue, data, priority, limit).await.map(drive::Done::receive)
+            drive::put_priority(&queue, data, priority, key, limit).await.map(drive::Done::receive)
         }
         Made::Delay(queue) => {
             let delay = Duration::from_millis(number(option("delay=")).map_err(invalid)? as u64);
-            drive::put_delayed(&queue, data, delay, limit).await.map(drive::Done::receive)
+            drive::put_delayed(&queue, data, delay, key, limit).await.map(drive::Done::receive)
         }
         Made::Dead(_) => Err(Error::invalid("queue", "dead letters are not put")),
     }

@@ -66,6 +66,8 @@ struct Play<'a> {
     known: BTreeSet<String>,
     /// Whether transactions may have left how they ended.
     leaves_outcomes: bool,
+    /// The same of the keys of puts.
+    leaves_keys: bool,
     transcript: Vec<String>,
     started: Instant,
 }
@@ -102,6 +104,7 @@ pub fn play(
         counters: Vec::new(),
         known: BTreeSet::new(),
         leaves_outcomes: false,
+        leaves_keys: false,
         transcript: Vec::new(),
         started: Instant::now(),
     };

@@ -176,6 +176,7 @@ pub struct QueueSettings {
     pub shards: Option<u32>,
     pub max_attempts: Option<u32>,
     pub layout: Option<String>,
+    pub key_window: Option<f64>,
 }
 
 impl QueueSettings {
@@ -186,6 +187,7 @@ impl QueueSettings {
         options.shards = self.shards.map_or(options.shards, |n| n as usize);
         options.max_attempts = self.max_attempts.unwrap_or(options.max_attempts);
         options.layout = self.layout.map_or(Ok(options.layout), |word| word.parse())?;
+        options.key_window = span("key_window", self.key_window, Duration::MAX, options.key_window)?;
 
         Ok(options)
     }

@@ -17,14 +17,15 @@ impl DelayQueueBase {
     }
 
     /// Puts an item that nobody gets before `delay` seconds have passed; once, also when its answer gets lost.
-    /// Waits while the queue is full; Timeout after `timeout` seconds.
-    #[pyo3(signature = (data, delay, timeout=None))]
-    fn put(slf: &Bound<'_, Self>, data: Arg, delay: Arg, timeout: Option<Arg>) -> Answered {
+    /// Waits while the queue is full; Timeout after `timeout` seconds. `key` as for a `Queue`.
+    #[pyo3(signature = (data, delay, timeout=None, key=None))]
+    fn put(slf: &Bound<'_, Self>, data: Arg, delay: Arg, timeout: Option<Arg>, key: Option<Arg>) -> Answered {
         let data = convert::payload("data", data)?;
         let delay = convert::duration("delay", delay)?;
         let timeout = convert::limit("timeout", timeout)?;
+        let key = key.map(|key| convert::text("key", key)).transpose()?;
         let it = slf.get();
-        Self::origin(slf).run(slf.py(), || drive::put_delayed(&it.core, data, delay, timeout))
+        Self::origin(slf).run(slf.py(), || drive::put_delayed(&it.core, data, delay, key, timeout))
     }
 }
 

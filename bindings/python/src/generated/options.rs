@@ -175,19 +175,24 @@ pub fn partitioner(given: Option<&Bound<'_, PyDict>>) -> PyResult<PartitionerOpt
 /// Of what a queue is made with.
 pub fn queue(given: Option<&Bound<'_, PyDict>>) -> PyResult<QueueOptions> {
     let mut made = QueueOptions::default();
-    keywords(given, &["max_items", "ephemeral", "shards", "max_attempts", "layout"], |name, value| {
-        match name {
-            "max_items" => made.max_items = Some(permits("max_items", value)?),
-            "ephemeral" => made.ephemeral = flag("ephemeral", value)?,
-            "shards" => made.shards = permits("shards", value)?,
-            "max_attempts" => {
-                made.max_attempts = u32::try_from(size("max_attempts", value)?).unwrap_or(u32::MAX)
-            }
-            "layout" => made.layout = word("layout", value)?,
+    keywords(
+        given,
+        &["max_items", "ephemeral", "shards", "max_attempts", "layout", "key_window"],
+        |name, value| {
+            match name {
+                "max_items" => made.max_items = Some(permits("max_items", value)?),
+                "ephemeral" => made.ephemeral = flag("ephemeral", value)?,
+                "shards" => made.shards = permits("shards", value)?,
+                "max_attempts" => {
+                    made.max_attempts = u32::try_from(size("max_attempts", value)?).unwrap_or(u32::MAX)
+                }
+                "layout" => made.layout = word("layout", value)?,
+                "key_window" => made.key_window = duration("key_window", value)?,
 
-            _ => unreachable!("the names were checked against the table"),
-        }
-        Ok(())
-    })?;
+                _ => unreachable!("the names were checked against the table"),
+            }
+            Ok(())
+        },
+    )?;
     Ok(made)
 }

@@ -17,14 +17,21 @@ impl PriorityQueueBase {
     }
 
     /// Puts an item, once, also when its answer gets lost. Waits while the queue is full; Timeout after `timeout`
-    /// seconds. Where the naming is kazoo's, the priority is between 0 and 999.
-    #[pyo3(signature = (data, priority, timeout=None))]
-    fn put(slf: &Bound<'_, Self>, data: Arg, priority: Arg, timeout: Option<Arg>) -> Answered {
+    /// seconds. Where the naming is kazoo's, the priority is between 0 and 999. `key` as for a `Queue`.
+    #[pyo3(signature = (data, priority, timeout=None, key=None))]
+    fn put(
+        slf: &Bound<'_, Self>,
+        data: Arg,
+        priority: Arg,
+        timeout: Option<Arg>,
+        key: Option<Arg>,
+    ) -> Answered {
         let data = convert::payload("data", data)?;
         let priority = convert::signed("priority", priority)?;
         let timeout = convert::limit("timeout", timeout)?;
+        let key = key.map(|key| convert::text("key", key)).transpose()?;
         let it = slf.get();
-        Self::origin(slf).run(slf.py(), || drive::put_priority(&it.core, data, priority, timeout))
+        Self::origin(slf).run(slf.py(), || drive::put_priority(&it.core, data, priority, key, timeout))
     }
 }
 

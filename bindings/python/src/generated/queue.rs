@@ -18,13 +18,16 @@ impl QueueBase {
 
     /// Puts an item at the end, once, also when its answer gets lost. Waits while the queue is full. Timeout after
     /// `timeout` seconds: it is not in, and will not be; if it is on its way then, half a second more is waited for
-    /// the answer. ConnectionLost: nobody can know whether it went in.
-    #[pyo3(signature = (data, timeout=None))]
-    fn put(slf: &Bound<'_, Self>, data: Arg, timeout: Option<Arg>) -> Answered {
+    /// the answer. ConnectionLost: nobody can know whether it went in. With a `key`, such as the id of a request,
+    /// it is put once for all who put with that key within the `key_window`, also if it was taken since: then this
+    /// returns as it did for the first.
+    #[pyo3(signature = (data, timeout=None, key=None))]
+    fn put(slf: &Bound<'_, Self>, data: Arg, timeout: Option<Arg>, key: Option<Arg>) -> Answered {
         let data = convert::payload("data", data)?;
         let timeout = convert::limit("timeout", timeout)?;
+        let key = key.map(|key| convert::text("key", key)).transpose()?;
         let it = slf.get();
-        Self::origin(slf).run(slf.py(), || drive::put(&it.core, vec![data], timeout))
+        Self::origin(slf).run(slf.py(), || drive::put_one(&it.core, data, key, timeout))
     }
 
     /// Puts several, in as few transactions as carry them, each of which is applied as a whole or not at all. The

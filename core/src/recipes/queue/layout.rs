@@ -58,6 +58,8 @@ pub(super) struct NodeLayout {
     pub(super) claims: String,
     /// The parent of the marks.
     pub(super) marks: String,
+    /// The parent of what remembers keys of puts. Shards have it together.
+    pub(super) keys: String,
     /// Where the dead letters are.
     dead: String,
     pub(super) order: Order,
@@ -98,6 +100,7 @@ impl NodeLayout {
             items: if is_locking { path::join(path, "entries") } else { path.to_owned() },
             claims: if is_locking { path::join(path, "taken") } else { path::join(&beside, "claims") },
             marks: path::join(&beside, "marks"),
+            keys: path::join(&beside, "keys"),
             dead: format!("{path}-__dead__"),
             order,
             names,

@@ -9,7 +9,8 @@
 //!
 //! # Steps
 //!
-//! 1. A put creates an item. What one client puts goes in order, together where it can (`put`), while there is room (`room`).
+//! 1. A put creates an item. What one client puts goes in order, together where it can (`put`), while there is room (`room`); with
+//!    a key once for all who put with it (`keys`).
 //! 2. A get removes an item before anybody sees it (`take`): at most once.
 //! 3. A claim marks the item with a node that goes with our session, and raises the item's version, which counts the
 //!    attempts. An `ack` removes both. A `nack` gives the item back and pauses it (`claim`): at least once.
@@ -26,6 +27,7 @@
 //! │  ├─ qn-0000000007         ephemeral: somebody works on item 7
 //! │  ├─ qn-0000000008~        item 8 is paused,
 //! │  └─ qn-0000000008~D-Lms   until D, and not longer than L
+//! ├─ keys                     which keys have put lately (`keys`)
 //! ├─ marks                    which transactions were applied, one node for each that a client has under way
 //! ├─ waiting                  the line of the clients that wait for an item
 //! ├─ room                     the line of those that wait for room, with `max_items`
@@ -49,6 +51,7 @@
 //! # What a lost answer means
 //!
 //! - Of a put: it is sent again, and a mark in it sees to it that it is applied once (`session::once`).
+//! - Of a put with a key, nobody needs to know: put again with that key, it is put once.
 //! - Of a get, and of what moves an item to the dead letters or back: it is never sent again, since the name may be another
 //!   item's by then. A transaction that only sets the mark decides whether it was applied (`session::once::seen`). If not, the
 //!   item is read again.
@@ -57,11 +60,13 @@
 
 mod claim;
 mod dead_letters;
+mod keys;
 mod layout;
 mod listing;
 mod looking;
 mod next_item;
 mod put;
+mod put_answer;
 mod queue_base;
 mod room;
 mod search_order;
@@ -76,7 +81,7 @@ use layout::{LONGEST_DELAY, NodeLayout, Order};
 pub(crate) use layout::{is_item, is_pause};
 pub use looking::QueueStats;
 use next_item::{Store, Stores};
-pub use put::Put;
+pub use put_answer::{Put, PutOptions};
 pub use queue_base::{Backlog, Claims, DeadLetters};
 pub use take::Got;
 
@@ -202,12 +207,43 @@ impl Queue {
         self.put_all(items.iter().map(|item| item.as_ref().to_vec()).collect(), Some(limit)).await.map(drop)
     }
 
+    /// The same as the options say: with a key, an item is put once for all who put with that key within the
+    /// [`key_window`](QueueOptions::key_window); the others succeed as the first one did, also when the item was taken long ago.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// use zkrecipes::PutOptions;
+    ///
+    /// let queue = client.queue("/queues/mail", Default::default())?;
+    /// for _ in ["the request", "the same one again"] {
+    ///     queue.put_with(b"hello", PutOptions::default().key("request-1042")).await?;
+    /// }
+    /// assert_eq!(queue.len().await?, 1);
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Cancel safety
+    /// As for [`Queue::put`]. But what is on its way with a key is not taken back, since others may have heard that it is in: put
+    /// it again with the same key to be certain.
+    pub async fn put_with(&self, data: &[u8], options: PutOptions) -> Result<()> {
+        self.put_one(data.to_vec(), options).await.map(drop)
+    }
+
     pub(crate) fn put_all(
         &self,
         items: Vec<Vec<u8>>,
         limit: Option<Duration>,
     ) -> impl Future<Output = Result<Vec<Put>>> + Send + use<> {
         self.backlog.put(items, 0, limit)
+    }
+
+    pub(crate) fn put_one(
+        &self,
+        data: Vec<u8>,
+        options: PutOptions,
+    ) -> impl Future<Output = Result<Vec<Put>>> + Send + use<> {
+        self.backlog.put_one(data, 0, options)
     }
 }
 
@@ -242,21 +278,26 @@ impl PriorityQueue {
     /// # Cancel safety
     /// As for [`Queue::put`].
     pub async fn put(&self, data: &[u8], priority: i32) -> Result<()> {
-        self.put_one(data.to_vec(), priority, None).await.map(drop)
+        self.put_with(data, priority, PutOptions::default()).await
     }
 
     /// The same for at most `limit`, then Timeout; as [`Queue::put_timeout`].
     pub async fn put_timeout(&self, data: &[u8], priority: i32, limit: Duration) -> Result<()> {
-        self.put_one(data.to_vec(), priority, Some(limit)).await.map(drop)
+        self.put_with(data, priority, PutOptions::default().timeout(limit)).await
+    }
+
+    /// The same as the options say; as [`Queue::put_with`].
+    pub async fn put_with(&self, data: &[u8], priority: i32, options: PutOptions) -> Result<()> {
+        self.put_one(data.to_vec(), priority, options).await.map(drop)
     }
 
     pub(crate) fn put_one(
         &self,
         data: Vec<u8>,
         priority: i32,
-        limit: Option<Duration>,
+        options: PutOptions,
     ) -> impl Future<Output = Result<Vec<Put>>> + Send + use<> {
-        self.backlog.put(vec![data], i64::from(priority), limit)
+        self.backlog.put_one(data, i64::from(priority), options)
     }
 }
 
@@ -294,22 +335,27 @@ impl DelayQueue {
     /// # Cancel safety
     /// As for [`Queue::put`].
     pub async fn put(&self, data: &[u8], delay: Duration) -> Result<()> {
-        self.put_one(data.to_vec(), delay, None).await.map(drop)
+        self.put_with(data, delay, PutOptions::default()).await
     }
 
     /// The same for at most `limit`, then Timeout; as [`Queue::put_timeout`].
     pub async fn put_timeout(&self, data: &[u8], delay: Duration, limit: Duration) -> Result<()> {
-        self.put_one(data.to_vec(), delay, Some(limit)).await.map(drop)
+        self.put_with(data, delay, PutOptions::default().timeout(limit)).await
+    }
+
+    /// The same as the options say; as [`Queue::put_with`].
+    pub async fn put_with(&self, data: &[u8], delay: Duration, options: PutOptions) -> Result<()> {
+        self.put_one(data.to_vec(), delay, options).await.map(drop)
     }
 
     pub(crate) fn put_one(
         &self,
         data: Vec<u8>,
         delay: Duration,
-        limit: Option<Duration>,
+        options: PutOptions,
     ) -> impl Future<Output = Result<Vec<Put>>> + Send + use<> {
         // Rounded up: never early. What is due in a thousand years has no end that anybody sees.
         let delay = i64::try_from(delay.as_micros().div_ceil(1000)).unwrap_or(i64::MAX).min(LONGEST_DELAY);
-        self.backlog.put(vec![data], self.backlog.wall_clock() + delay, limit)
+        self.backlog.put_one(data, self.backlog.wall_clock() + delay, options)
     }
 }

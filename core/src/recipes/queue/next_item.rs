@@ -18,9 +18,11 @@ use std::time::Duration;
 use futures_util::future::join;
 use tokio::sync::{MutexGuard, OwnedMutexGuard, watch};
 
+use super::keys;
 use super::layout::{self, FreeItem, NodeLayout, Order};
 use super::listing::{HandedOutItem, ItemListing};
-use super::put::{PutAnswer, Puts};
+use super::put::Puts;
+use super::put_answer::PutAnswer;
 use super::search_order::{SearchOrder, SearchPlace};
 use crate::error::{Error, Result};
 use crate::mutex::lock;
@@ -103,13 +105,38 @@ impl Store {
         self.check_sizes(call.session(), &items, key)?;
         let path = self.layout.fresh(key)?;
         let writes: VecDeque<_> = items.iter().map(|item| self.write(path.clone(), item)).collect();
-        Ok(self.puts.begin(call, writes))
+        Ok(self.puts.begin(call, writes, None))
+    }
+
+    /// The same of one item, once for what makes the node of its key.
+    pub(super) fn begin_put_once(
+        &self,
+        call: &Call,
+        item: &[u8],
+        key: i64,
+        once: Box<Write>,
+    ) -> Result<PutAnswer> {
+        let write = self.write(self.layout.fresh(key)?, item);
+        self.puts.check_size(call.session(), &write, Some(&once))?;
+        self.puts.check_room_for_keys(call.session())?;
+        Ok(self.puts.begin(call, VecDeque::from([write]), Some(once)))
+    }
+
+    /// What makes the node of a key.
+    pub(super) fn write_of_key(&self, key: &str) -> Result<Write> {
+        keys::write_of(&self.layout.keys, key, self.options.key_window)
+    }
+
+    /// Whether a put with this key is done, where it might have to wait for room. Only then is it worth a request.
+    pub(super) async fn is_put_without_waiting(&self, call: &mut Call, key: &str) -> bool {
+        // Without an answer the put itself will tell.
+        self.options.max_items.is_some() && self.puts.is_taken(call, key).await.unwrap_or(false)
     }
 
     /// TooLarge if one of them goes into no transaction.
     pub(super) fn check_sizes(&self, session: &Session, items: &[Vec<u8>], key: i64) -> Result<()> {
         let Some(largest) = items.iter().max_by_key(|item| item.len()) else { return Ok(()) };
-        self.puts.check_size(session, &self.write(self.layout.fresh(key)?, largest))
+        self.puts.check_size(session, &self.write(self.layout.fresh(key)?, largest), None)
     }
 
     fn write(&self, path: String, item: &[u8]) -> Write {

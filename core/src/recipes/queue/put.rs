@@ -4,24 +4,20 @@
 //! while one is under way goes together in the next: so puts that do not wait for each other are as fast as the server is.
 //! Each transaction is applied once, whatever gets lost: see `session::once`. What may go in at all is `room`'s.
 //!
-//! Whoever runs out of time or withdraws hears what became of its put:
+//! What becomes of a put whose caller runs out of time or withdraws: see `put_answer`.
 //!
-//! 1. Before a transaction leaves, each call with an item in it is asked whether that is still wanted. A call that has
-//!    withdrawn by then has certainly put nothing more: Timeout or Cancelled.
-//! 2. Later the transaction cannot be called back. The caller waits a moment for its answer, and hears that: what is in is in. Without an
-//!    answer nobody knows, which is ConnectionLost.
-//! 3. A caller that drops the future hears nothing any more. So what went in is taken back, in the background. What
-//!    somebody else has taken by then is told in the log.
+//! A put with a key makes the node of the key as well (see `keys`). It goes together with the others. If a key is taken, the
+//! whole transaction is refused; then all keys in it are looked at, those calls are answered whose keys are taken, and the rest
+//! goes again.
 
-use std::collections::VecDeque;
-use std::pin::Pin;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
-use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
-use super::layout::{NodeLayout, make_claims, make_items};
+use super::keys::{PutKeys, is_of_one_put};
+use super::layout::{NodeLayout, make_items};
+use super::put_answer::{PutAnswer, PutProgress, TakeBack};
 use super::room::{Admission, QueueRoom, VERB, used_up};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
@@ -30,7 +26,7 @@ use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::once::{AppliedOnce, Marks};
 use crate::session::open_parents;
-use crate::session::wire::{Applied, Created, Flight, WireError, Write};
+use crate::session::wire::{Applied, WireError, Write};
 
 /// What is reserved for the parts of a transaction that are about the queue.
 const RESERVED: usize = 500;
@@ -39,15 +35,13 @@ const RESERVED: usize = 500;
 /// another is on its way.
 pub(super) const IN_ONE: usize = 250;
 
-/// How long the answer to what was sent may come late.
-const LATE_ANSWER: Duration = Duration::from_millis(500);
-const TAKING_BACK: &str = "taking back a put";
-/// How many are taken back at the same time.
-const AT_ONCE: usize = 100;
+/// How many keys are looked at together while there is no room.
+const MOST_KEYS: usize = 250;
 
 pub(super) struct Puts {
     layout: Arc<NodeLayout>,
     marks: Arc<Marks>,
+    keys: Arc<PutKeys>,
     has_bound: bool,
     waiting: Mutex<PendingPuts>,
     /// What the one who serves knows of the room there is.
@@ -66,6 +60,8 @@ struct PendingPuts {
 pub(super) struct Batch {
     /// What has not gone in yet.
     pub(super) writes: VecDeque<Write>,
+    /// What makes the node of its key, if it has one: then it is one item.
+    key: Option<Box<Write>>,
     pub(super) sending: Arc<PutProgress>,
     /// Whether the caller gave no time to wait for room.
     is_single: bool,
@@ -84,25 +80,29 @@ struct PutFailure {
 impl Puts {
     pub(super) fn new(layout: &Arc<NodeLayout>, marks: &Arc<Marks>, bound: Option<usize>) -> Arc<Puts> {
         let room = tokio::sync::Mutex::new(QueueRoom::new(&layout.items, bound));
+        let keys = PutKeys::new(&layout.keys, marks);
         let (layout, marks, has_bound) = (layout.clone(), marks.clone(), bound.is_some());
-        Arc::new(Puts { layout, marks, has_bound, waiting: Mutex::default(), room })
+        Arc::new(Puts { layout, marks, keys, has_bound, waiting: Mutex::default(), room })
     }
 
     fn waiting(&self) -> MutexGuard<'_, PendingPuts> {
         lock(&self.waiting)
     }
 
-    /// Puts all of `writes`, in order, behind what was to be put before. In a task of its own, so that a caller who goes takes no
-    /// answer along that others wait for.
-    pub(super) fn begin(self: &Arc<Self>, call: &Call, writes: VecDeque<Write>) -> PutAnswer {
+    /// Puts all of `writes`, in order, behind what was to be put before; with `key` only one. In a task of its own, so that a
+    /// caller who goes takes no answer along that others wait for.
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        call: &Call,
+        writes: VecDeque<Write>,
+        key: Option<Box<Write>>,
+    ) -> PutAnswer {
         let (session, sending) = (call.session().clone(), Arc::new(PutProgress::default()));
         let (answer, answered) = oneshot::channel();
-        let take_back = TakeBack { session: session.clone(), layout: self.layout.clone() };
-        let (sent, answered) = (sending.clone(), Some(answered));
-        let caller =
-            PutAnswer { sending: sent, answer: answered, take_back: Some(take_back), all: writes.len() };
+        let take_back = TakeBack::at(&session, &self.layout);
+        let caller = PutAnswer::new(sending.clone(), answered, take_back, key.is_some(), writes.len());
         let (is_single, insists) = (call.is_single_attempt(), self.has_bound && !call.has_limit());
-        let batch = Batch { writes, sending, is_single, insists, answer };
+        let batch = Batch { writes, key, sending, is_single, insists, answer };
         let is_served = {
             let mut waiting = self.waiting();
             waiting.queue.push_back(batch);
@@ -174,11 +174,30 @@ impl Puts {
                 false => open_parents::look_once(session, &server_session, &mut call, VERB, items).await,
             };
             looked.map_err(|error| failure(batches.len(), error))?;
+            let has_keys = batches.iter().any(|batch| batch.key.is_some());
+            if has_keys {
+                // Who may delete keys decides what is put twice.
+                let looked =
+                    open_parents::look_once(session, &server_session, &mut call, VERB, &self.layout.keys);
+                match looked.await {
+                    Err(error) if is_of_one_put(&error) => {
+                        refuse_keys(batches, |_| true, &error);
+                        return Ok(());
+                    }
+                    looked => looked.map_err(|error| failure(batches.len(), error))?,
+                }
+            }
             let (many, guard) = match room
                 .admit(session, &mut call, &batches[0].writes, batches[0].sending.has_begun(), fitting)
                 .await
             {
                 Ok(Admission::Some { many, guard }) => (many, guard),
+                // Nobody waits for room whose put is done.
+                Ok(Admission::Full)
+                    if self.answer_those_taken(session, &mut call, batches, MOST_KEYS).await? =>
+                {
+                    return Ok(());
+                }
                 Ok(Admission::Full) if batches[0].is_single => {
                     return Err(failure(batches.len(), full()));
                 }
@@ -202,9 +221,15 @@ impl Puts {
             };
             let mut parts: Vec<_> = guard.into_iter().collect();
             let guards = parts.len();
-            parts.extend(batches.iter().flat_map(|batch| &batch.writes).take(many).cloned());
-            // Only the first with a guard finds what that asks for.
-            let size = if guards > 0 { parts.len() } else { IN_ONE };
+            let many = match has_keys {
+                true => add_with_keys(&mut parts, batches, many),
+                false => {
+                    parts.extend(batches.iter().flat_map(|batch| &batch.writes).take(many).cloned());
+                    many
+                }
+            };
+            // Only the first with a guard finds what that asks for, and no item goes without its key.
+            let size = if guards > 0 || has_keys { parts.len() } else { IN_ONE };
             let row: Vec<_> = parts.chunks(size).collect();
             // Of what stands behind these nothing is sent.
             let (mut sent, mut went_in) = (batches_of(batches, many), 0);
@@ -214,7 +239,7 @@ impl Puts {
             // Whoever is not waiting any more when the last answer comes still hears what had gone in.
             let tell = |applied: &[Write], made: Option<Vec<Applied>>| {
                 let around = if went_in == 0 { guards } else { 0 };
-                let items = applied.len() - around;
+                let items = if has_keys { many } else { applied.len() - around };
                 went_in += items;
                 room.went_in(items, self.number_of_the_last(made.as_deref()));
                 sent -= go_in(batches, items, made.into_iter().flatten().skip(around));
@@ -224,7 +249,33 @@ impl Puts {
             let outcome = self.marks.apply_row(session, &mut under_way, VERB, &row, tell).await;
             let failed = |error| failure(sent, error);
             match outcome.map_err(failed)? {
-                AppliedOnce::Applied => return Ok(()),
+                AppliedOnce::Applied => {
+                    if has_keys {
+                        self.look_after_keys(session, &parts);
+                    }
+                    return Ok(());
+                }
+                AppliedOnce::Refused(part, error) if has_keys && self.keys.has(&parts[part]) => match error {
+                    WireError::NodeExists => {
+                        self.answer_those_taken(session, &mut call, batches, sent).await?;
+                        return Ok(());
+                    }
+                    WireError::NoNode => {
+                        let key = parts[part].path();
+                        match self.keys.make_bucket(&mut call, key).await {
+                            Err(error) if is_of_one_put(&error) => {
+                                refuse_keys(batches, |other| other == key, &error);
+                                return Ok(());
+                            }
+                            made => made.map_err(failed)?,
+                        }
+                    }
+                    error => {
+                        let key = parts[part].path();
+                        refuse_keys(batches, |other| other == key, &refusal(error, VERB, key));
+                        return Ok(());
+                    }
+                },
                 // Somebody else has put something meanwhile: it may be full now.
                 AppliedOnce::Refused(part, WireError::BadVersion | WireError::NoNode) if part < guards => {}
                 AppliedOnce::Refused(_, WireError::NoNode) if went_in > 0 => return Ok(()),
@@ -237,6 +288,45 @@ impl Puts {
                 }
             }
         }
+    }
+
+    /// With these parts something was put.
+    fn look_after_keys(&self, session: &Arc<Session>, parts: &[Write]) {
+        let mut keys = parts.iter().filter(|part| self.keys.has(part));
+        if let Some(first) = keys.next() {
+            self.keys.look_after(session, 1 + keys.count(), path::parent(first.path()));
+        }
+    }
+
+    /// Answers those of the first `of` whose keys are taken, and others with these keys; whether there are any.
+    async fn answer_those_taken(
+        &self,
+        session: &Arc<Session>,
+        call: &mut Call,
+        batches: &mut VecDeque<Batch>,
+        of: usize,
+    ) -> Result<bool, PutFailure> {
+        let keys = batches.iter().take(of).filter_map(|batch| batch.key.as_ref());
+        let nodes: Vec<_> = keys.map(|key| key.path().to_owned()).collect();
+        if nodes.is_empty() {
+            return Ok(false);
+        }
+        let answers = self.keys.answers(session, call, &nodes).await;
+        let answers = answers.map_err(|error| PutFailure { of: of.min(batches.len()), error })?;
+        for batch in std::mem::take(batches) {
+            match batch.key.as_ref().and_then(|key| answers.get(key.path())) {
+                Some(answer) => _ = batch.answer.send(answer.clone()),
+                None => batches.push_back(batch),
+            }
+        }
+        Ok(!answers.is_empty())
+    }
+
+    /// Whether the put of this key is done, for a caller that would have to wait for room otherwise.
+    pub(super) async fn is_taken(&self, call: &mut Call, key: &str) -> Result<bool> {
+        let session = call.session().clone();
+        let mut answers = self.keys.answers(&session, call, &[key.to_owned()]).await?;
+        Ok(matches!(answers.remove(key), Some(Ok(()))))
     }
 
     fn number_of_the_last(&self, made: Option<&[Applied]>) -> Option<i32> {
@@ -277,7 +367,7 @@ impl Puts {
         while bytes <= largest
             && let Some(batch) = pop_like(&mut waiting.queue, batches.front())
         {
-            for write in &batch.writes {
+            for write in batch.key.as_deref().into_iter().chain(&batch.writes) {
                 bytes += measure.part(write);
                 if bytes > largest {
                     break;
@@ -288,9 +378,17 @@ impl Puts {
         batches
     }
 
+    /// TooLarge if there are too many keys to remember one more.
+    pub(super) fn check_room_for_keys(&self, session: &Arc<Session>) -> Result<()> {
+        self.keys.check_room(session).map_err(|error| error.with_path(&self.layout.items))
+    }
+
     /// TooLarge if the item goes into no transaction, not even alone.
-    pub(super) fn check_size(&self, session: &Session, item: &Write) -> Result<()> {
-        let (bytes, largest) = (session.server_session().measure().part(item), self.largest(session));
+    pub(super) fn check_size(&self, session: &Session, item: &Write, key: Option<&Write>) -> Result<()> {
+        let server_session = session.server_session();
+        let measure = server_session.measure();
+        let bytes = measure.part(item) + key.map_or(0, |key| measure.part(key));
+        let largest = self.largest(session);
         if bytes <= largest {
             return Ok(());
         }
@@ -309,12 +407,15 @@ impl Puts {
     fn cut(&self, session: &Session, batches: &VecDeque<Batch>) -> usize {
         let (measure, largest) = (session.server_session().measure(), self.largest(session));
         let (mut many, mut bytes) = (0, 0);
-        for item in batches.iter().flat_map(|batch| &batch.writes) {
-            bytes += measure.part(item);
-            if bytes > largest {
-                break;
+        for batch in batches {
+            bytes += batch.key.as_ref().map_or(0, |key| measure.part(key));
+            for item in &batch.writes {
+                bytes += measure.part(item);
+                if bytes > largest {
+                    return many;
+                }
+                many += 1;
             }
-            many += 1;
         }
         many
     }
@@ -325,6 +426,10 @@ fn go_in(batches: &mut VecDeque<Batch>, mut many: usize, mut made: impl Iterator
     let all = batches.len();
     while many > 0 {
         let batch = &mut batches[0];
+        if batch.key.is_some() {
+            // That of the key.
+            made.next();
+        }
         let of_it = many.min(batch.writes.len());
         batch.writes.drain(..of_it);
         let nodes = made.by_ref().take(of_it).filter_map(Applied::created);
@@ -338,6 +443,37 @@ fn go_in(batches: &mut VecDeque<Batch>, mut many: usize, mut made: impl Iterator
         }
     }
     all - batches.len()
+}
+
+/// Adds what the first `many` items are made by, of so many as go into one transaction, those with keys behind what makes the
+/// nodes of these; answers how many that are. Of two with one key the second waits for what becomes of the first.
+fn add_with_keys(parts: &mut Vec<Write>, batches: &VecDeque<Batch>, many: usize) -> usize {
+    let (mut keys, mut items) = (HashSet::new(), 0);
+    for batch in batches {
+        let is_second = batch.key.as_ref().is_some_and(|key| !keys.insert(key.path()));
+        let room = IN_ONE.saturating_sub(parts.len() + usize::from(batch.key.is_some()));
+        let some = batch.writes.len().min(many - items).min(room);
+        if some == 0 || is_second {
+            break;
+        }
+        parts.extend(batch.key.as_deref().cloned());
+        parts.extend(batch.writes.iter().take(some).cloned());
+        items += some;
+        if some < batch.writes.len() {
+            break;
+        }
+    }
+    items
+}
+
+/// Nothing is put with these keys, for that reason. The others go on.
+fn refuse_keys(batches: &mut VecDeque<Batch>, is_meant: impl Fn(&str) -> bool, error: &Error) {
+    for batch in std::mem::take(batches) {
+        match batch.key.as_ref().is_some_and(|key| is_meant(key.path())) {
+            true => _ = batch.answer.send(Err(error.clone())),
+            false => batches.push_back(batch),
+        }
+    }
 }
 
 impl PendingPuts {
@@ -385,13 +521,6 @@ fn batches_of(batches: &VecDeque<Batch>, many: usize) -> usize {
     batches.iter().take_while(is_reached).count()
 }
 
-pub(super) fn vanished() -> Error {
-    Error::new(
-        ErrorKind::Internal,
-        "a put ended without a result, which is a bug of zkrecipes; please report it",
-    )
-}
-
 /// If serving ends by a panic, nobody is to wait for it.
 struct ServingPuts<'a>(Option<&'a Puts>);
 
@@ -405,309 +534,4 @@ impl Drop for ServingPuts<'_> {
             drop(left);
         }
     }
-}
-
-/// What the caller and who serves it know of one put.
-#[derive(Default)]
-pub(super) struct PutProgress(Mutex<Progress>);
-
-#[derive(Default)]
-struct Progress {
-    /// How many went in.
-    went_in: usize,
-    /// Their nodes, where the answer has told them.
-    nodes: Vec<Created>,
-    /// Whether a transaction is under way with items of it.
-    is_under_way: bool,
-    is_withdrawn: bool,
-}
-
-impl PutProgress {
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        lock(&self.0)
-    }
-
-    /// A transaction is about to leave. False if it must not.
-    pub(super) fn leaves(&self) -> bool {
-        let mut progress = self.progress();
-        progress.is_under_way = !progress.is_withdrawn;
-        progress.is_under_way
-    }
-
-    /// What was under way is decided.
-    pub(super) fn settle(&self) {
-        self.progress().is_under_way = false;
-    }
-
-    pub(super) fn has_begun(&self) -> bool {
-        self.progress().went_in > 0
-    }
-
-    pub(super) fn is_withdrawn(&self) -> bool {
-        self.progress().is_withdrawn
-    }
-
-    pub(super) fn went_in(&self, many: usize, nodes: impl Iterator<Item = Created>) {
-        let mut progress = self.progress();
-        progress.went_in += many;
-        progress.nodes.extend(nodes);
-    }
-
-    /// Nothing more of it is to be sent; answers whether something is under way.
-    fn withdraw(&self) -> bool {
-        let mut progress = self.progress();
-        progress.is_withdrawn = true;
-        progress.is_under_way
-    }
-}
-
-/// The caller's end of it. Dropped before the caller knows, what was put is taken back.
-pub(super) struct PutAnswer {
-    sending: Arc<PutProgress>,
-    answer: Option<oneshot::Receiver<Result<()>>>,
-    take_back: Option<TakeBack>,
-    /// How many were to be put.
-    all: usize,
-}
-
-impl PutAnswer {
-    /// What became of it. The error says how many went in, if there are several.
-    pub(super) async fn outcome(mut self, call: &mut Call) -> Result<Put> {
-        let outcome = self.answered(call).await;
-        let take_back = self.take_back.take();
-        let mut progress = self.sending.progress();
-        match outcome {
-            Ok(()) => {
-                let (nodes, unnamed) = progress.leave();
-                Ok(Put { take_back, nodes, unnamed })
-            }
-            Err(error) if self.all == 1 => Err(error),
-            Err(error) => Err(error.with_put(progress.went_in)),
-        }
-    }
-
-    async fn answered(&mut self, call: &mut Call) -> Result<()> {
-        let Some(answer) = self.answer.as_mut() else { return Err(vanished()) };
-        let mut answer = Pin::new(answer);
-        let over = match call.within_reach(VERB, answer.as_mut()).await {
-            Ok(answer) => return answer.unwrap_or_else(|_| Err(vanished())),
-            Err(over) => over,
-        };
-        if !self.sending.withdraw() {
-            return Err(over);
-        }
-        let (session, until) = (call.session().clone(), call.now() + LATE_ANSWER);
-        tokio::select! {
-            biased;
-            answer = answer => match answer {
-                Ok(answer) => answer,
-                // The rest was not sent any more.
-                Err(_) => Err(over),
-            },
-            () = session.clock().sleep_until(until) => match self.sending.progress().is_under_way {
-                true => Err(unanswered(&over, self.all)),
-                false => Err(over),
-            },
-        }
-    }
-}
-
-impl Drop for PutAnswer {
-    fn drop(&mut self) {
-        let Some(take_back) = self.take_back.take().filter(TakeBack::is_present) else { return };
-        let (sending, answer) = (self.sending.clone(), self.answer.take());
-        if !sending.withdraw() && sending.progress().went_in == 0 {
-            return;
-        }
-        let is_known = async move {
-            // An error says that more may go in.
-            let is_in_doubt = match answer {
-                Some(answer) => matches!(answer.await, Ok(Err(_))),
-                None => false,
-            };
-            let (nodes, unnamed) = sending.progress().leave();
-            (nodes, unnamed + usize::from(is_in_doubt))
-        };
-        take_back.remove_once(is_known);
-    }
-}
-
-impl Progress {
-    /// The nodes of what went in, and how many have a name that nobody knows.
-    fn leave(&mut self) -> (Vec<Created>, usize) {
-        let nodes = std::mem::take(&mut self.nodes);
-        let unnamed = self.went_in - nodes.len();
-        (nodes, unnamed)
-    }
-}
-
-/// Nobody knows what becomes of what was sent when `over` ended the wait.
-fn unanswered(over: &Error, all: usize) -> Error {
-    let why = match over.kind() {
-        ErrorKind::Timeout => "no answer came within the time given",
-        ErrorKind::Cancelled => "the wait was cancelled before an answer came",
-        ErrorKind::ConnectionLost => "the connection broke before an answer came",
-        _ => "the client was closed before an answer came",
-    };
-    let kind = if over.kind() == ErrorKind::Closed { ErrorKind::Closed } else { ErrorKind::ConnectionLost };
-    let what = if all == 1 { "the item is put" } else { "more is put than is told" };
-    Error::new(
-        kind,
-        format!(
-            "whether {what} cannot be known: the {VERB} was sent, and {why}. Look into the queue before you put it again"
-        ),
-    )
-}
-
-/// What was put. Whoever has no more use for it can have it taken back.
-pub struct Put {
-    take_back: Option<TakeBack>,
-    nodes: Vec<Created>,
-    unnamed: usize,
-}
-
-impl Put {
-    /// Removes again what nobody has taken yet, in the background.
-    pub(crate) fn take_back(self) {
-        if let Some(take_back) = self.take_back.filter(TakeBack::is_present) {
-            take_back.remove_once(std::future::ready((self.nodes, self.unnamed)));
-        }
-    }
-}
-
-/// What one call has put so far. Dropped before the caller knows, it is taken back.
-#[derive(Default)]
-pub(super) struct PutSoFar(Vec<Put>, usize);
-
-impl PutSoFar {
-    pub(super) fn add(&mut self, put: Put) {
-        self.1 += put.nodes.len() + put.unnamed;
-        self.0.push(put);
-    }
-
-    /// How many items that are.
-    pub(super) fn count(&self) -> usize {
-        self.1
-    }
-
-    /// The caller knows.
-    pub(super) fn hand_over(mut self) -> Vec<Put> {
-        std::mem::take(&mut self.0)
-    }
-}
-
-impl Drop for PutSoFar {
-    fn drop(&mut self) {
-        self.0.drain(..).for_each(Put::take_back);
-    }
-}
-
-/// Where something is to be taken back.
-pub(super) struct TakeBack {
-    session: Arc<Session>,
-    layout: Arc<NodeLayout>,
-}
-
-impl TakeBack {
-    /// A forked child takes nothing back: it is its parent's.
-    pub(super) fn is_present(&self) -> bool {
-        self.session.process().is_present()
-    }
-
-    /// As soon as it is known which nodes, and how many others of which nobody knows the name. Closing waits for it.
-    pub(super) fn remove_once(self, is_known: impl Future<Output = (Vec<Created>, usize)> + Send + 'static) {
-        let server_session = self.session.server_session();
-        drop(server_session.in_background(async move {
-            let (nodes, unnamed) = is_known.await;
-            let mut left = unnamed;
-            for nodes in nodes.chunks(AT_ONCE) {
-                left += self.delete(nodes).await.unwrap_or_else(|error| {
-                    let path = &self.layout.path;
-                    tracing::debug!(target: "zkrecipes", event = "items_not_taken_back", path, %error, "items that were put for nobody could not be taken back");
-                    nodes.len()
-                });
-            }
-            if left > 0 {
-                let path = &self.layout.path;
-                tracing::warn!(
-                    target: "zkrecipes",
-                    event = "put_not_taken_back",
-                    path,
-                    items = left,
-                    "a put was withdrawn, and some of it is in the queue or was taken from it"
-                );
-            }
-        }));
-    }
-
-    /// Deletes these items; answers how many somebody else has, or nobody knows of.
-    async fn delete(&self, nodes: &[Created]) -> Result<usize> {
-        let (mut call, items) = (self.session.call(None).outlasting(), &self.layout.items);
-        let (mut waiting, mut left): (Vec<_>, _) = (nodes.iter().map(|node| (node, false)).collect(), 0);
-        while !waiting.is_empty() {
-            let (server_session, on) = call.connection(TAKING_BACK).await?;
-            // In one flight. What was sent before is decided when this is.
-            let settled = server_session.settle(items);
-            let found: Vec<_> = waiting.iter().map(|(node, _)| server_session.exists(&node.path)).collect();
-            let settled = call.receive(TAKING_BACK, settled).await?;
-            let found = settle_all(&mut call, found).await?;
-            if server_session.connection() != Some(on)
-                || settled.as_ref().is_err_and(WireError::is_unanswered)
-            {
-                call.retry_after_loss(TAKING_BACK).await?;
-                continue;
-            }
-            let mut deletions = Vec::new();
-            for ((node, is_in_doubt), found) in std::mem::take(&mut waiting).into_iter().zip(found) {
-                match found {
-                    Ok(Some(stat)) if stat.czxid != node.czxid => left += usize::from(!is_in_doubt),
-                    Ok(Some(stat)) if stat.version == 0 => {
-                        deletions.push((node, server_session.multi_on(on, &self.writes(&node.path))));
-                    }
-                    // By ourselves, it may be.
-                    Ok(None) => left += usize::from(!is_in_doubt),
-                    Err(error) if error.is_unanswered() => waiting.push((node, is_in_doubt)),
-                    Ok(Some(_)) | Err(_) => left += 1,
-                }
-            }
-            let (sent, deletions): (Vec<_>, Vec<_>) = deletions.into_iter().unzip();
-            let mut has_no_claims = false;
-            for (node, deleted) in sent.into_iter().zip(settle_all(&mut call, deletions).await?) {
-                match deleted {
-                    Ok(_) => {}
-                    Err(WireError::NotSent) => waiting.push((node, false)),
-                    Err(error) if error.is_unanswered() => waiting.push((node, true)),
-                    Err(WireError::Part { index: 0, error })
-                        if *error == WireError::NoNode && self.layout.has_claims_of_peers =>
-                    {
-                        has_no_claims = true;
-                        waiting.push((node, false));
-                    }
-                    Err(_) => left += 1,
-                }
-            }
-            if has_no_claims {
-                make_claims(&self.session, &mut call, TAKING_BACK, &self.layout).await?;
-            } else if !waiting.is_empty() {
-                call.retry_after_loss(TAKING_BACK).await?;
-            }
-        }
-        Ok(left)
-    }
-
-    fn writes(&self, node: &str) -> Vec<Write> {
-        let mut writes = Vec::new();
-        if self.layout.has_claims_of_peers {
-            writes.extend(self.layout.proof_of_no_claim(&self.session, path::name(node)));
-        }
-        writes.push(Write::Delete { path: node.to_owned(), version: Some(0) });
-        writes
-    }
-}
-
-/// The answers to all of them.
-async fn settle_all<T>(call: &mut Call, flights: Vec<Flight<T>>) -> Result<Vec<Result<T, WireError>>> {
-    // The answer is an error of ours, and none of the server's.
-    let all = async { Ok(join_all(flights).await) };
-    Ok(call.receive(TAKING_BACK, all).await?.unwrap_or_default())
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures_util::future::{join_all, select_all};
+use futures_util::future::{Either, join_all, select_all};
 use tokio::sync::watch;
 
 use super::claim::{self, Item};
@@ -20,7 +20,8 @@ use super::dead_letters::{self, DeadLetter};
 use super::layout::{ItemName, NodeLayout};
 use super::looking::{self, QueueStats};
 use super::next_item::{Search, Store};
-use super::put::{IN_ONE, Put, PutSoFar};
+use super::put::IN_ONE;
+use super::put_answer::{Put, PutOptions, PutSoFar};
 use super::room;
 use super::take::{self, Got};
 use crate::client::Client;
@@ -293,6 +294,49 @@ impl Backlog {
     /// Milliseconds since 1970. Without a client, nothing is put, and any number will do.
     pub(super) fn wall_clock(&self) -> i64 {
         self.client.session().map_or(0, |session| session.clock().wall())
+    }
+
+    /// Puts an item of that priority, or due then.
+    pub(super) fn put_one(
+        &self,
+        data: Vec<u8>,
+        key: i64,
+        options: PutOptions,
+    ) -> impl Future<Output = Result<Vec<Put>>> + Send + use<> {
+        let PutOptions { key: once, timeout } = options;
+        match once {
+            None => Either::Left(self.put(vec![data], key, timeout)),
+            Some(once) => Either::Right(self.put_once(data, key, &once, timeout)),
+        }
+    }
+
+    /// The same, once for that key.
+    fn put_once(
+        &self,
+        data: Vec<u8>,
+        key: i64,
+        once: &str,
+        limit: Option<Duration>,
+    ) -> impl Future<Output = Result<Vec<Put>>> + Send + use<> {
+        let (store, backlog) = (self.next_store().clone(), self.clone());
+        // It queues now, as every put.
+        let begun = self.call(limit).and_then(|(session, call)| {
+            let once = store.write_of_key(once).map_err(|error| error.with_path(self.path()))?;
+            let node = once.path().to_owned();
+            let putting = store.begin_put_once(&call, &data, key, Box::new(once));
+            Ok((session, call, node, putting.map_err(|error| about(error, "not put", limit, self.path()))?))
+        });
+        async move {
+            let (session, mut call, node, putting) = begun?;
+            let putting = async {
+                if store.is_put_without_waiting(&mut call, &node).await {
+                    return Ok(Vec::new());
+                }
+                let put = putting.outcome(&mut call).await;
+                put.map(|put| vec![put]).map_err(|error| about(error, "not put", limit, backlog.path()))
+            };
+            telling(&session, &backlog.path, &backlog.listeners, nobody, pin!(putting)).await
+        }
     }
 
     /// Puts items of that priority, or due then.

@@ -103,7 +103,7 @@ pub(super) enum Admission {
 }
 
 /// How many items a list can carry at most if their names are so long, with what the server appends.
-fn most_listed(name: usize) -> usize {
+pub(super) fn most_listed(name: usize) -> usize {
     PACKET_LIMIT / 10 * 8 / (name + AROUND)
 }
 

@@ -34,7 +34,9 @@ pub(super) enum Role {
 
 /// The role of a child of `parent`.
 pub(super) fn role(parent: &str, name: &str) -> Role {
-    if is_folder_of_queue(parent, "marks") {
+    // Of keys there may be very many.
+    let is_keys = name == "keys" && parent.ends_with("-__queue__");
+    if is_folder_of_queue(parent, "marks") || is_keys {
         return Role::Mark;
     }
     if (is_folder_of_queue(parent, "claims") || path::name(parent) == "taken") && queue::is_pause(name) {

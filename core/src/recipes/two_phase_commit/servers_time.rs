@@ -1,15 +1,15 @@
 //! When the time of a transaction is over that somebody else began.
 //!
 //! Its node says when it was created, by the clock of the server that led then. What that clock shows now is known from what
-//! was written just now: the newest such node counts, for another server may lead, with a clock that is ahead of the last
-//! one's or behind. As no clock is to abort what is under way, whoever sees a transaction leaves it at least half of its
-//! time from then on, by a clock of its own; and never more than all of it.
+//! was written just now (`servers_clock`). As no clock is to abort what is under way, whoever sees a transaction leaves it at
+//! least half of its time from then on, by a clock of its own; and never more than all of it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use super::layout::Header;
 use crate::mutex::lock;
+use crate::recipes::servers_clock::ServersClock;
 use crate::session::clock::Moment;
 use crate::session::wire::Stat;
 
@@ -17,55 +17,46 @@ use crate::session::wire::Stat;
 const MOST_SEEN: usize = 10_000;
 
 #[derive(Default)]
-pub(super) struct ServersTime(Mutex<KnownTime>);
-
-#[derive(Default)]
-struct KnownTime {
-    /// How far the servers' clock is ahead of ours, in milliseconds.
-    ahead: Option<i64>,
+pub(super) struct ServersTime {
+    clock: ServersClock,
     /// By nonce, when a transaction was first seen.
-    seen: HashMap<String, Moment>,
+    seen: Mutex<HashMap<String, Moment>>,
 }
 
 impl ServersTime {
-    fn known(&self) -> MutexGuard<'_, KnownTime> {
-        lock(&self.0)
-    }
-
     /// A node was written just now, at that time by the servers' clock.
     pub(super) fn shows(&self, written: i64, now: Moment) {
-        self.known().ahead = Some(written.saturating_sub(millis(now)));
+        self.clock.shows(written, now);
     }
 
     /// What that clock shows, in milliseconds.
     pub(super) fn now(&self, now: Moment) -> Option<i64> {
-        self.known().ahead.map(|ahead| millis(now).saturating_add(ahead))
+        self.clock.at(now)
     }
 
     /// Whether this one was seen before.
     pub(super) fn has_seen(&self, header: &Header) -> bool {
-        self.known().seen.contains_key(&header.nonce)
+        lock(&self.seen).contains_key(&header.nonce)
     }
 
     /// When the time of a transaction is over, of which this is the node.
     pub(super) fn deadline(&self, header: &Header, node: &Stat, now: Moment) -> Moment {
-        let mut known = self.known();
-        if known.seen.len() >= MOST_SEEN && !known.seen.contains_key(&header.nonce) {
-            let latest = known.seen.values().max().copied().unwrap_or(now);
-            let oldest = known.seen.values().min().copied().unwrap_or(now);
-            let middle = oldest + latest.since(oldest) / 2;
-            known.seen.retain(|_, seen| *seen > middle);
-        }
-        let seen = *known.seen.entry(header.nonce.clone()).or_insert(now);
-        let age =
-            known.ahead.map_or(0, |ahead| millis(seen).saturating_add(ahead).saturating_sub(node.ctime));
+        let seen = self.first_seen(header, now);
+        let age = self.clock.at(seen).map_or(0, |shown| shown.saturating_sub(node.ctime));
         let left = header.timeout.saturating_sub(std::time::Duration::from_millis(age.max(0) as u64));
         seen + left.max(header.timeout / 2)
     }
-}
 
-fn millis(now: Moment) -> i64 {
-    i64::try_from(now.0 / 1_000_000).unwrap_or(i64::MAX)
+    fn first_seen(&self, header: &Header, now: Moment) -> Moment {
+        let mut all = lock(&self.seen);
+        if all.len() >= MOST_SEEN && !all.contains_key(&header.nonce) {
+            let latest = all.values().max().copied().unwrap_or(now);
+            let oldest = all.values().min().copied().unwrap_or(now);
+            let middle = oldest + latest.since(oldest) / 2;
+            all.retain(|_, seen| *seen > middle);
+        }
+        *all.entry(header.nonce.clone()).or_insert(now)
+    }
 }
 
 #[cfg(test)]
@@ -126,7 +117,7 @@ mod tests {
         for n in 0..2 * MOST_SEEN as u64 {
             time.deadline(&header(&n.to_string()), &node(0), at(n));
         }
-        assert!(time.known().seen.len() <= MOST_SEEN);
+        assert!(lock(&time.seen).len() <= MOST_SEEN);
         assert!(time.has_seen(&header(&(2 * MOST_SEEN - 1).to_string())));
     }
 }

@@ -247,6 +247,30 @@ impl Marks {
         Ok(None)
     }
 
+    /// What the servers' clock shows, in milliseconds since 1970: a mark that is set now says so.
+    pub(crate) async fn servers_time(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &str,
+    ) -> Result<i64> {
+        let mut used = self.take(session);
+        loop {
+            let mut is_set = false;
+            self.attempt(&mut used, session, call, verb, &[], &mut |_| is_set = true).await?;
+            if !is_set {
+                continue;
+            }
+            let node = &used.mark().node;
+            match call.ask(verb, |server| server.exists(node)).await {
+                Ok(Some(stat)) => return Ok(stat.mtime),
+                // Somebody has deleted it.
+                Ok(None) => {}
+                Err(failure) => return Err(failure.about(verb, node)),
+            }
+        }
+    }
+
     pub(crate) fn take(self: &Arc<Self>, session: &Arc<Session>) -> Used {
         let idle = self.idle().marks.pop().map(|(_, mark)| mark);
         let mark = idle.unwrap_or_else(|| {

@@ -52,6 +52,8 @@ impl Play<'_> {
                     .iter()
                     .for_each(|part| self.known_parents(&format!("{path}/{part}")));
             }
+            // A key is remembered until its window has passed and somebody puts with another one.
+            ("put", ..) if words.iter().any(|word| word.starts_with("key=")) => self.leaves_keys = true,
             // What was taken over leaves its outcome for a day.
             ("2pc-recover", ..) => self.leaves_outcomes = true,
             ("create", Some(path), _) | ("guarded-create" | "ack-with-create", _, Some(path)) => {
