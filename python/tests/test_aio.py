@@ -322,6 +322,24 @@ def test_a_lock_collected_while_held_warns_logs_and_is_released(hosts: str, capl
         sooner_or_later(lambda: "garbage-collected" in caplog.text)
 
 
+def test_a_partition_collected_while_held_warns_logs_and_comes_again(
+    hosts: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            partitioner = client.partitioner("/partitions", 1)
+            partition = await partitioner.next(15)
+            with pytest.warns(ResourceWarning, match="the partition /partitions/"):
+                del partition
+            again = await partitioner.next(15)
+            await again.release()
+            await partitioner.leave()
+
+    with caplog.at_level(logging.WARNING, logger="zkrecipes"):
+        run(body())
+        sooner_or_later(lambda: "garbage-collected" in caplog.text)
+
+
 def test_tasks_that_acquire_are_served_in_the_order_in_which_they_began(hosts: str) -> None:
     async def body() -> None:
         async with aio.Client(hosts) as client:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import subprocess
 import sys
@@ -35,6 +36,51 @@ def test_an_acquisition_collected_while_held_warns_and_is_released(client: zkrec
     with pytest.warns(ResourceWarning, match="/lock"):
         del held
     eventually(lambda: contenders(client, "/lock") == 0)
+
+
+def test_a_partition_collected_while_held_warns_logs_and_is_released(
+    client: zkrecipes.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    partitioner = client.partitioner("/partitions", 2)
+    partition = partitioner.next(15)
+    path = partition.path
+    gc.collect()
+    assert partition.is_held
+    with caplog.at_level(logging.WARNING, logger="zkrecipes"):
+        with pytest.warns(ResourceWarning, match=f"the partition {path} was garbage-collected"):
+            del partition
+        eventually(lambda: [path in line for line in collected(caplog)] == [True])
+    # It comes again. What was given back is collected silently.
+    partitions = [partitioner.next(15), partitioner.next(15)]
+    assert path in [partition.path for partition in partitions]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        while partitions:
+            partitions.pop().release()
+    partitioner.leave()
+
+
+def test_each_acquisition_of_a_handle_that_is_collected_is_logged(
+    client: zkrecipes.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    semaphore = client.semaphore("/permits", 5)
+    with caplog.at_level(logging.WARNING, logger="zkrecipes"):
+        released, *kept = [semaphore.acquire() for _ in range(4)]
+        nodes = {held.node for held in kept if held}
+        assert released
+        released.release()
+        del released, kept
+        with pytest.warns(ResourceWarning, match="the semaphore /permits was") as warned:
+            del semaphore
+        assert len(warned) == 1
+        eventually(lambda: len(collected(caplog)) >= 3)
+    client.close(15)
+    assert len(collected(caplog)) == len(nodes) == 3
+    assert all(any(node in line for line in collected(caplog)) for node in nodes)
+
+
+def collected(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [line for line in caplog.messages if "garbage-collected" in line]
 
 
 def test_the_handle_keeps_what_it_acquired(client: zkrecipes.Client) -> None:

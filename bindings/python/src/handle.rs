@@ -22,6 +22,8 @@ use crate::owned::Owned;
 
 /// The core's handle, shared by the Python one and by what it acquired.
 pub struct Common {
+    /// What was acquired through it and may be held still. Dropped before the client may be.
+    acquired: Mutex<Vec<Held>>,
     pub core: zkrecipes::Handle,
     pub origin: Origin,
     /// Makes the object of what is acquired.
@@ -31,6 +33,26 @@ pub struct Common {
 }
 
 impl Common {
+    pub fn of(
+        core: zkrecipes::Handle,
+        origin: Origin,
+        acquires: fn(Python<'_>, Held, Arc<Common>) -> Answered,
+    ) -> Common {
+        Common { acquired: Mutex::default(), core, origin, acquires, readers: OnceLock::new() }
+    }
+
+    /// Remembers it, to tell of it when it is garbage.
+    pub fn has_acquired(&self, held: &Held) {
+        let mut acquired = self.acquired.lock().unwrap_or_else(|e| e.into_inner());
+        let (standing, ended): (Vec<_>, Vec<_>) =
+            acquired.drain(..).partition(|held| drive::check_stands(held).is_ok());
+        *acquired = standing;
+        acquired.push(held.clone());
+        drop(acquired);
+        // One of them may be the last to go, and nothing is dropped under the lock.
+        drop(ended);
+    }
+
     /// From writing to reading: makes an object of the readers' side of what `begin` leads to.
     pub fn downgrade<F: Future<Output = zkrecipes::Result<drive::Granted>> + Send + 'static>(
         self: &Arc<Self>,
@@ -45,11 +67,11 @@ impl Common {
 
 impl Drop for Common {
     fn drop(&mut self) {
-        // In a forked child it is not: what the parent holds is the parent's.
-        if self.core.is_held() {
-            if let Some(held) = self.core.current() {
-                drive::tell_collected(&held);
-            }
+        let acquired = self.acquired.get_mut().unwrap_or_else(|e| e.into_inner());
+        // In a forked child nothing is: what the parent holds is the parent's.
+        acquired.retain(Held::is_held);
+        acquired.iter().for_each(drive::tell_collected);
+        if !acquired.is_empty() {
             warn_unless_exiting(&format!(
                 "the {} was garbage-collected while held; it is released in the background",
                 self.core
@@ -255,9 +277,7 @@ macro_rules! handle_recipe {
                 let (face, origin) = (origin.face, origin.clone());
                 $base::hand_out(py, face, || {
                     let handle = zkrecipes::Handle::clone(&core);
-                    let readers = std::sync::OnceLock::new();
-                    let common =
-                        $crate::handle::Common { core: handle, origin, acquires: $acquires, readers };
+                    let common = $crate::handle::Common::of(handle, origin, $acquires);
                     $crate::handle::HandleBase::of(common).add_subclass($base { core: core.into() })
                 })
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use zkrecipes::{Result, drive};
 
-use crate::client::Origin;
+use crate::client::{Origin, warn_unless_exiting};
 use crate::convert::payload;
 use crate::errors::{OrRaise, is_ours};
 use crate::face::{Answered, Arg, Fresh, Seed, two_faces, wait};
@@ -28,6 +28,7 @@ impl HeldBase {
     }
 
     pub fn made(held: zkrecipes::Held, common: Arc<Common>) -> PyClassInitializer<HeldBase> {
+        common.has_acquired(&held);
         HeldBase::kept_by(held, common.origin.clone(), common)
     }
 
@@ -50,9 +51,27 @@ impl HeldBase {
 
 two_faces!(HeldBase, Held);
 
+/// A partition that its user has, until it is garbage: it has no handle that would keep it.
+struct Won(zkrecipes::Held);
+
+impl Drop for Won {
+    fn drop(&mut self) {
+        if self.0.is_held() {
+            drive::tell_collected(&self.0);
+            warn_unless_exiting(&format!(
+                "the partition {} was garbage-collected while held; it is released in the background",
+                self.0.path()
+            ));
+        }
+    }
+}
+
 /// A partition that was won.
 pub fn partition(py: Python<'_>, origin: Origin, won: drive::Granted) -> Answered {
-    HeldBase::hand_out(py, origin.face, move || HeldBase::kept_by(won.keep(), origin, Arc::new(())))
+    HeldBase::hand_out(py, origin.face, move || {
+        let held = won.keep();
+        HeldBase::kept_by(held.clone(), origin, Arc::new(Won(held)))
+    })
 }
 
 /// Leaves the scope of an acquisition. An error of the scope's body is never masked by one of ours.
