@@ -81,6 +81,15 @@ def test_all_targets_are_audited() -> None:
     assert sorted(audited) == sorted(platform["target"] for platform in platforms.values())
 
 
+def test_pip_installs_only_what_has_hashes_or_was_made_here() -> None:
+    command = ["git", "grep", "-n", "-e", "-m pip install", "--", "scripts", "tests/*.sh", ".ci", ".github"]
+    found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert len(found) > 5
+    without = [line for line in found if "--require-hashes" not in line and "--no-index" not in line]
+    # The source distribution, as somebody builds it for whom there is no wheel.
+    assert [line.split(":")[0] for line in without] == ["tests/elsewhere/run.sh"], without
+
+
 def test_what_pip_installs_has_hashes() -> None:
     listed = subprocess.run(["git", "ls-files", "*requirements*"], cwd=ROOT, check=True, capture_output=True, text=True)
     wanted = [ROOT / name for name in listed.stdout.split() if name.endswith(".in")]

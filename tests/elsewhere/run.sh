@@ -64,7 +64,8 @@ wheel_takes_a_lock_on_an_old_system() {
     on_zookeeper "${as_root[@]}" chroot "$tree" /tmp/venv/bin/python /tmp/lock.py {} /tmp/venv/bin/zkrecipes
 }
 
-# npm has each major of Node as a package.
+# npm has each major of Node as a package. It pins by hash only what a lock names, and a lock would name one release: the newest of
+# each major is what people have, and nothing but this check runs it.
 npm_packages_take_a_lock_in_every_major_of_node() {
     local major
     for major in 18 20 22 24; do
