@@ -41,6 +41,19 @@ wheel_is_for_manylinux2014() {
 }
 wheel_keeps_the_stable_abi() { tool abi3audit --strict --verbose target/dist/python/zkrecipes-*-manylinux*"$cpu".whl; }
 
+# Each is mapped by every process that uses it: stripped, as it is released, in bytes.
+what_is_loaded_is_small() {
+    local unpacked=$place/unpacked most=6000000
+    rm -rf "$unpacked"
+    mkdir -p "$unpacked"
+    python3 -m zipfile -e target/dist/python/zkrecipes-*-manylinux*"$cpu".whl "$unpacked/wheel"
+    dpkg-deb --extract target/dist/deb/libzkrecipes0_*.deb "$unpacked/deb"
+    cp "node/native/$platform-gnu/zkrecipes.node" "$unpacked/"
+    find "$unpacked" -type f \( -name '_native*.so' -o -name 'libzkrecipes.so.*' -o -name zkrecipes.node \) -printf '%s %P\n' | tee "$place/sizes"
+    [ "$(wc -l <"$place/sizes")" -eq 3 ]
+    awk -v most=$most '$1 > most { print "larger than " most ": " $2; larger = 1 } END { exit larger }' "$place/sizes"
+}
+
 # --- the sources alone
 
 crates_can_be_packed() {
@@ -124,7 +137,7 @@ command_for_musl_takes_a_lock() {
 # Where the standard library of a target can be had, everything that is for it compiles.
 other_targets_compile() { tests/elsewhere/targets.sh; }
 
-all=(what_is_released_can_be_built wheel_is_for_manylinux2014 wheel_keeps_the_stable_abi crates_can_be_packed
+all=(what_is_released_can_be_built wheel_is_for_manylinux2014 wheel_keeps_the_stable_abi what_is_loaded_is_small crates_can_be_packed
     everything_takes_a_lock_here wheel_takes_a_lock_on_an_old_system npm_packages_take_a_lock_in_every_major_of_node sources_make_a_wheel_that_takes_a_lock
     debian_packages_take_a_lock_on_a_clean_tree command_for_musl_takes_a_lock other_targets_compile)
 for name in "${@:-${all[@]}}"; do check "$name"; done
