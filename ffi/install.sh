@@ -53,7 +53,7 @@ place() {
 linked=$(mktemp -d "${TMPDIR:-/tmp}/zkrecipes-install.XXXXXX")
 trap 'rm -rf "$linked"' EXIT
 ffi/link.sh "$built/libzkrecipes_c.a" "$linked/libzkrecipes.so"
-cp "$built/libzkrecipes_testing_c.so" "$linked/libzkrecipes_testing.so"
+ffi/link.sh "$built/libzkrecipes_testing_c.a" "$linked/libzkrecipes_testing.so"
 for name in zkrecipes zkrecipes_testing; do
     place "$linked/lib$name.so" "$lib/lib$name.so.$version" 755
     ln -sfn "lib$name.so.$version" "$lib/lib$name.so.$major"

@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# Makes the shared library of the static one: ffi/link.sh libzkrecipes.a libzkrecipes.so. Cargo makes one, too, without versions of
+# Makes the shared library of the static one: ffi/link.sh ARCHIVE libzkrecipes.so. Cargo makes one, too, without versions of
 # symbols: rustc brings a list of what is exported, which says nothing of versions, and linkers take only one such list.
+#
+# The testing kit, libzkrecipes_testing.so, is linked against the libzkrecipes.so in the same folder, which comes first: what it
+# takes of it has the versions that it has there.
 #
 # CC is the compiler that links, and ZKR_CC that for another system.
 set -euo pipefail
@@ -8,10 +11,15 @@ archive=$1 library=$2
 cd "$(dirname "$0")/.."
 major=$(sed -n 's/^version = "\([0-9]*\).*"/\1/p' Cargo.toml | head -n 1)
 
+map=ffi/zkrecipes.map needs=()
+if [ "$(basename "$library")" = libzkrecipes_testing.so ]; then
+    map=ffi/testing/zkrecipes_testing.map needs=(-L"$(dirname "$library")" -lzkrecipes)
+fi
+
 # shellcheck disable=SC2054
-flags=(-Wl,-soname,"libzkrecipes.so.$major" -Wl,--version-script=ffi/zkrecipes.map -Wl,--gc-sections -Wl,--as-needed
+flags=(-Wl,-soname,"$(basename "$library").$major" -Wl,--version-script="$map" -Wl,--gc-sections -Wl,--as-needed
     -Wl,-z,relro,-z,now,-z,noexecstack
-    # The testing kit stands beside it.
+    # The two stand side by side.
     -Wl,-rpath,"\$ORIGIN"
     # The library's threads outlive a dlclose: never unmap their code.
     -Wl,-z,nodelete)
@@ -21,4 +29,4 @@ case ${ZKR_CC-} in *zig*) ;; *) flags+=(-Wl,-z,start-stop-visibility=hidden) ;; 
 
 # shellcheck disable=SC2086 # the compiler may be several words
 ${ZKR_CC:-${CC:-cc}} -shared -o "$library" "${flags[@]}" -Wl,--whole-archive "$archive" -Wl,--no-whole-archive \
-    -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc
+    ${needs[@]+"${needs[@]}"} -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc

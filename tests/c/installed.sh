@@ -34,9 +34,14 @@ names() { nm -D --defined-only "$1" | awk '{ sub(/@.*/, "", $3); print $3 }'; }
 # An older library says at the start of a program which function it lacks, and not in the middle.
 every_symbol_has_a_version() {
     local without
-    without=$(nm -D --defined-only "$library" | awk '$3 ~ /^zkr_/ && $3 !~ /@@ZKRECIPES_0\.[0-9]+$/ { print $3 }')
+    without=$(nm -D --defined-only "$library" | awk '$3 ~ /^zkr_/ && $3 !~ /@@ZKRECIPES_0\.[0-9]+$/ { print $3 }'
+        nm -D --defined-only "$kit" | awk '$3 ~ /^zkr_/ && $3 !~ /@@ZKRECIPES_TESTING_0\.[0-9]+$/ { print $3 }'
+        # What the kit takes of the library.
+        nm -D --undefined-only "$kit" | awk '$2 ~ /^zkr_/ && $2 !~ /@ZKRECIPES_0\.[0-9]+$/ { print $2 }')
     printf '%s\n' "$without"
-    [ -z "$without" ] && readelf -V "$library" | grep -F 'Name: ZKRECIPES_0.1'
+    [ -z "$without" ] && readelf -V "$library" | grep -F 'Name: ZKRECIPES_0.1' &&
+        readelf -V "$kit" | grep -F 'Name: ZKRECIPES_TESTING_0.1' &&
+        readelf -V "$kit" | grep -A 1 -F 'File: libzkrecipes.so.0' | grep -F 'Name: ZKRECIPES_0.1'
 }
 
 # exports LIBRARY HEADER: whether these are the same.
