@@ -270,7 +270,17 @@ EOF
 
 tests_of_users_run_with_ctest() {
     cmake -S examples/cpp/testing -B "$place/ctest" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$place/ctest" &&
-        (cd "$place/ctest" && ctest --output-on-failure) | tee "$place/ctest.log" && grep -q '100% tests passed.* 2$' "$place/ctest.log"
+        (cd "$place/ctest" && ctest --output-on-failure) | tee "$place/ctest.log" && grep -q '100% tests passed.* 3$' "$place/ctest.log"
+}
+
+# Whoever writes the report has a lock of its own, which keeps nobody out.
+tests_of_users_fail_without_the_lock() {
+    cp -r examples/cpp/testing "$place/unlocked" || return
+    sed -i '/^static bool write_report/,/^}/s|"/locks/report"|"/locks/" + std::to_string(client.session_id())|' "$place/unlocked/report_test.cpp"
+    [ "$(diff examples/cpp/testing/report_test.cpp "$place/unlocked/report_test.cpp" | grep -c '^>')" -eq 1 ] || return
+    cmake -S "$place/unlocked" -B "$place/unlocked/built" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$place/unlocked/built" || return
+    (cd "$place/unlocked/built" && ctest --timeout 120) | tee "$place/ctest.log"
+    grep -q 'of_two_at_the_same_time_one_writes.*Failed' "$place/ctest.log" && grep -q 'survives_its_writer.*Failed' "$place/ctest.log"
 }
 
 check only_zkr_symbols_are_exported
@@ -296,7 +306,7 @@ check a_program_with_the_kit_links_with_pkg_config
 check headers_stand_alone
 check examples_build_with_pkg_config_and_run
 check a_program_links_statically
-if command -v cmake >/dev/null; then check cmake_finds_the_package && check cmake_takes_the_same_major_version_only && check tests_of_users_run_with_ctest; else echo 'skip   cmake_finds_the_package: no cmake here'; fi
+if command -v cmake >/dev/null; then check cmake_finds_the_package && check cmake_takes_the_same_major_version_only && check tests_of_users_run_with_ctest && check tests_of_users_fail_without_the_lock; else echo 'skip   cmake_finds_the_package: no cmake here'; fi
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]

@@ -79,6 +79,26 @@ def test_a_test_with_the_runner_of_node(world: World) -> None:
     assert "# fail 0\n" in said
 
 
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("vitest", [BIN / "vitest", "run", "--no-color"]),
+        ("jest", [BIN / "jest", "--rootDir", "."]),
+        ("node-test", ["node", "--test", "--test-reporter=tap"]),
+    ],
+)
+def test_an_example_of_a_test_fails_without_the_lock(name: str, command: list[str | Path], world: World) -> None:
+    here = example(name)
+    (report,) = (path for path in here.glob("report.*js") if ".test." not in path.name)
+    whole = report.read_text()
+    assert whole.count("client.lock('/locks/report')") == 1
+    # Each client has a lock of its own, so nobody is kept out.
+    report.write_text(whole.replace("'/locks/report'", "`/locks/${client.sessionId}`"))
+    program = world.start(*command, cwd=here, NO_COLOR="1", CI="1")
+    assert program.ends(None, within=60) == 1, program.said
+    assert re.search(r"(✗|×|✕|not ok \d+ -) of two at the same time one writes the report|FAIL.*of two", program.said)
+
+
 def test_what_a_test_has_done_to_the_server_is_over_after_it(world: World) -> None:
     here = example("node-test")
     (here / "report.test.mjs").write_text("""

@@ -7,9 +7,20 @@ const { writeReport } = require('./report.js')
 // A server for this file; a client, and a chroot of its own, for each test. Jest's hooks are global.
 const zookeeper = embeddedZookeeper()
 
-test('the report is written once', async () => {
+async function somebodyWaits(client) {
+  while ((await client.lock('/locks/report').contenders()).length < 2) await sleep(10)
+}
+
+test('of two at the same time one writes the report', async () => {
+  const { client } = zookeeper
   const other = await zookeeper.connect()
-  expect((await Promise.all([zookeeper.client, other].map((client) => writeReport(client)))).sort()).toEqual([false, true])
+  let second
+  const first = await writeReport(client, async () => {
+    second = writeReport(other)
+    // It stands in line, or it was not kept out.
+    await Promise.race([second, somebodyWaits(client)])
+  })
+  expect([first, await second]).toEqual([true, false])
 })
 
 test('each test begins with nothing', async () => {
