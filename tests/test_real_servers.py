@@ -9,7 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-ZOOKEEPER = Path(__file__).parent / "zookeeper"
+ROOT = Path(__file__).resolve().parent.parent
+ZOOKEEPER = ROOT / "tests/zookeeper"
 sys.path.insert(0, str(ZOOKEEPER))
 
 import pytest  # noqa: E402
@@ -56,3 +57,32 @@ def test_who_needs_a_server_that_has_ended_is_not_kept_waiting() -> None:
     assert time.monotonic() - begun < A_MINUTE
     assert "has ended by itself" in said
     assert "org.apache.zookeeper" in said
+
+
+def child_of(pid: int, named: str) -> int:
+    """The one that is called so."""
+    found = subprocess.run(["pgrep", "-P", str(pid), "-f", named], capture_output=True, text=True, check=True)
+    return int(found.stdout)
+
+
+def test_a_scenario_says_at_once_that_its_server_has_ended_and_so_do_those_after_it() -> None:
+    profile = os.environ.get("ZKR_PROFILE", "dev")
+    command = [ROOT / "target" / ("debug" if profile == "dev" else profile) / "scenarios"]
+    command += ["--filter", "a_free_lock_is_taken_and_given_back", "--lang", "rust", "--server", "zookeeper-3.9"]
+    command += ["--jobs", "1", "--repeat", "100"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline().startswith("ok ")
+        os.kill(child_of(child_of(running.pid, "zookeeper.py"), "java"), signal.SIGKILL)
+        try:
+            said, complaints = running.communicate(timeout=A_MINUTE)
+        finally:
+            running.kill()
+    assert running.returncode == 1
+    assert complaints.count("has ended by itself") == 1
+    assert "org.apache.zookeeper" in complaints
+    _, first, *others = said.split("FAIL ")
+    # The one that it happened to may see it before its helper does.
+    assert "has ended" in first
+    assert others
+    assert all("zookeeper.py has ended" in story for story in others)

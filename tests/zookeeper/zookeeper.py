@@ -12,7 +12,7 @@ As a program::
 
     zookeeper.py fetch                      every version the tests use, into .cache/zookeeper/
     zookeeper.py run 3.9 --nodes 3          prints "ready HOSTS", then obeys lines on stdin
-                                            (kill N, stop N, start N, restart N, stop, start, pid N, quit)
+                                            (kill N, stop N, start N, restart N, stop, start, pid N, check, quit)
     zookeeper.py exec 3.9 -- COMMAND {}     runs COMMAND with the connect string for {} and ends with its status
 
 Both take --property NAME=VALUE, a system property of Java, as often as wanted: the last one of a name counts. With
@@ -443,7 +443,9 @@ def _obey(ensemble: Ensemble, lines: Iterator[str]) -> None:
             if verb == "pid":
                 print(f"ok {ensemble.nodes[int(args[0]) - 1].pid}", flush=True)
                 continue
-            if args:
+            if verb == "check":
+                check(ensemble.nodes)
+            elif args:
                 one[verb](ensemble.nodes[int(args[0]) - 1])
             else:
                 all_of_them[verb](ensemble)

@@ -12,6 +12,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use crate::world::World;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Language {
     Rust,
@@ -117,6 +119,9 @@ static IDLE: Mutex<Vec<Driver>> = Mutex::new(Vec::new());
 /// After so many scenarios one ends, so that ends are seen, too.
 const MOST_SERVED: u64 = 25;
 
+/// How often who waits looks whether the servers are still there.
+const LOOK: Duration = Duration::from_millis(500);
+
 fn idle() -> MutexGuard<'static, Vec<Driver>> {
     IDLE.lock().expect("no panics inside")
 }
@@ -215,14 +220,20 @@ impl Driver {
         Ok(self.next)
     }
 
-    pub fn wait(&self, number: u64, patience: Duration) -> Result<Answer, String> {
-        self.wait_until(patience, |heard| heard.answers.get(&number).cloned())
+    /// Nobody waits for what a server that has ended would have led to.
+    pub fn wait(&self, number: u64, patience: Duration, world: &World) -> Result<Answer, String> {
+        self.wait_until(patience, world, |heard| heard.answers.get(&number).cloned())
             .ok_or_else(|| self.silence("no answer", patience))
     }
 
     /// Waits for an event line (without its `event` prefix), past ones included.
-    pub fn wait_event(&self, fits: impl Fn(&str) -> bool, patience: Duration) -> Result<(), String> {
-        self.wait_until(patience, |heard| heard.events.iter().any(|seen| fits(seen)).then_some(()))
+    pub fn wait_event(
+        &self,
+        fits: impl Fn(&str) -> bool,
+        patience: Duration,
+        world: &World,
+    ) -> Result<(), String> {
+        self.wait_until(patience, world, |heard| heard.events.iter().any(|seen| fits(seen)).then_some(()))
             .ok_or_else(|| self.silence(&format!("no such event, only {:?}", self.events()), patience))
     }
 
@@ -276,7 +287,12 @@ impl Driver {
         lines[lines.len().saturating_sub(20)..].join("\n")
     }
 
-    fn wait_until<T>(&self, patience: Duration, mut found: impl FnMut(&Heard) -> Option<T>) -> Option<T> {
+    fn wait_until<T>(
+        &self,
+        patience: Duration,
+        world: &World,
+        mut found: impl FnMut(&Heard) -> Option<T>,
+    ) -> Option<T> {
         let (heard, news) = &*self.heard;
         let end = Instant::now() + patience;
         let mut heard = heard.lock().expect("no panics inside");
@@ -285,10 +301,10 @@ impl Driver {
                 return Some(found);
             }
             let left = end.saturating_duration_since(Instant::now());
-            if heard.ended || left.is_zero() {
+            if heard.ended || left.is_zero() || world.check().is_err() {
                 return None;
             }
-            heard = news.wait_timeout(heard, left).expect("no panics inside").0;
+            heard = news.wait_timeout(heard, left.min(LOOK)).expect("no panics inside").0;
         }
     }
 

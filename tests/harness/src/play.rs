@@ -112,12 +112,20 @@ pub fn play(
     let outcome = play.run();
     let outcome = outcome.and_then(|()| play.clean_ending(&path));
     world.clear_faults();
+    // A server that has ended explains everything else.
+    let ended = outcome.is_err().then(|| world.look_for_the_end().err()).flatten();
+    let outcome = outcome.map_err(|problem| match &ended {
+        Some(ended) => format!("{ended}\n{problem}"),
+        None => problem,
+    });
     let story = outcome.map_err(|problem| play.story(&problem));
     // Nobody meets one again that was in a scenario that failed.
     for driver in &mut play.drivers {
         driver.kill();
     }
-    let _ = play.observer.delete_all(&path);
+    if ended.is_none() {
+        let _ = play.observer.delete_all(&path);
+    }
     story
 }
 
@@ -199,13 +207,13 @@ impl Play<'_> {
             ["await", label] => {
                 let (client, number) = self.labels.remove(label).ok_or("nothing has this label")?;
                 let driver = self.driver(&client)?;
-                let answer = driver.wait(number, patience())?;
+                let answer = driver.wait(number, patience(), self.world)?;
                 self.note(&format!("  {answer}"));
                 self.accept(step, &answer)
             }
             ["pending", label] => {
                 let (client, number) = self.labels.get(label).ok_or("nothing has this label")?;
-                match self.driver(client)?.wait(*number, HESITATION) {
+                match self.driver(client)?.wait(*number, HESITATION, self.world) {
                     Ok(answer) => Err(format!("should still wait, but answered: {answer}")),
                     Err(_) => Ok(()),
                 }
@@ -223,7 +231,7 @@ impl Play<'_> {
                     seen.len() == wanted.len()
                         && wanted.iter().zip(seen).all(|(want, word)| fits_any(want, word))
                 };
-                self.driver(client)?.wait_event(fits, patience())
+                self.driver(client)?.wait_event(fits, patience(), self.world)
             }
             ["no-event", client, ref event @ ..] => {
                 let event = format!("{client} {}", event.join(" "));
@@ -275,6 +283,7 @@ impl Play<'_> {
                 let stuck = runners.iter().map(|runner| runner.rounds.steps[runner.at].text.clone());
                 return Err(format!("the race stands still: {}", stuck.collect::<Vec<_>>().join(", ")));
             } else {
+                self.world.check()?;
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
@@ -286,7 +295,8 @@ impl Play<'_> {
         let Rounds { client, laps, steps } = &mut runner.rounds;
         let step = &steps[runner.at];
         if let Some(number) = runner.running {
-            let Ok(answer) = self.driver(client)?.wait(number, Duration::ZERO) else { return Ok(false) };
+            let answer = self.driver(client)?.wait(number, Duration::ZERO, self.world);
+            let Ok(answer) = answer else { return Ok(false) };
             self.accept(step, &answer)
                 .map_err(|problem| format!("{} with {laps} rounds to go: {problem}", step.text))?;
             runner.running = None;
@@ -306,7 +316,10 @@ impl Play<'_> {
         loop {
             let answer = ask(self)?;
             match self.accept(step, &answer) {
-                Err(_) if step.eventually && Instant::now() < end => std::thread::sleep(PAUSE),
+                Err(_) if step.eventually && Instant::now() < end => {
+                    self.world.check()?;
+                    std::thread::sleep(PAUSE);
+                }
                 outcome => {
                     self.note(&format!("  {answer}"));
                     return outcome;

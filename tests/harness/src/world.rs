@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -62,6 +62,22 @@ impl World {
             .max_session_timeout(Duration::from_secs(120))
             .start();
         started.map(World::Embedded).map_err(|error| error.to_string())
+    }
+
+    /// Whether the servers are still there, as far as that is known at once.
+    pub fn check(&self) -> Told<()> {
+        match self {
+            World::Embedded(_) => Ok(()),
+            World::Real { zookeeper, .. } => zookeeper.check(),
+        }
+    }
+
+    /// The same, for certain: something has failed.
+    pub fn look_for_the_end(&self) -> Told<()> {
+        match self {
+            World::Embedded(_) => Ok(()),
+            World::Real { zookeeper, .. } => zookeeper.tell("check"),
+        }
     }
 
     /// The embedded server, or the proxies in front of the real ones.
@@ -197,15 +213,18 @@ impl Hall {
 
     fn share(&self) -> Told<Arc<ZooKeeper>> {
         let mut shared = self.shared.lock().expect("no panics inside");
-        if shared.is_none() {
-            *shared = Some(Arc::new(ZooKeeper::start(self.kind, &self.root)?));
-        }
-        Ok(shared.clone().expect("started above"))
+        let there = match &*shared {
+            Some(there) => there.clone(),
+            None => Arc::new(ZooKeeper::start(self.kind, &self.root)?),
+        };
+        // It stays, so that everybody hears why.
+        shared.get_or_insert(there.clone()).check()?;
+        Ok(there)
     }
 
     fn take(&self) -> Told<Arc<ZooKeeper>> {
         match self.idle.lock().expect("no panics inside").pop() {
-            Some(zookeeper) => Ok(zookeeper),
+            Some(zookeeper) => zookeeper.check().map(|()| zookeeper),
             None => ZooKeeper::start(self.kind, &self.root).map(Arc::new),
         }
     }
@@ -220,6 +239,7 @@ impl Hall {
 
 /// A running `zookeeper.py run`; it ends with its stdin, so with us.
 pub struct ZooKeeper {
+    kind: Kind,
     pub hosts: String,
     talk: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
     child: Mutex<Child>,
@@ -242,17 +262,31 @@ impl ZooKeeper {
             return Err(format!("{} did not start; its last words are above", kind.name()));
         };
         let hosts = hosts.to_owned();
-        Ok(ZooKeeper { hosts, talk: Mutex::new((stdin, stdout)), child: Mutex::new(child) })
+        Ok(ZooKeeper { kind, hosts, talk: Mutex::new((stdin, stdout)), child: Mutex::new(child) })
+    }
+
+    /// It ends, too, when one of its servers does.
+    fn check(&self) -> Told<()> {
+        match self.child.lock().expect("no panics inside").try_wait() {
+            Ok(None) => Ok(()),
+            Ok(Some(status)) => Err(self.ended(Ok(status))),
+            Err(error) => Err(self.ended(Err(error))),
+        }
+    }
+
+    fn ended(&self, status: std::io::Result<ExitStatus>) -> String {
+        let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
+        format!("{}: zookeeper.py has ended ({status}); its last words are above", self.kind.name())
     }
 
     fn tell(&self, command: &str) -> Told<()> {
         let mut talk = self.talk.lock().expect("no panics inside");
         let mut line = String::new();
-        writeln!(talk.0, "{command}")
-            .and_then(|()| talk.1.read_line(&mut line))
-            .map_err(|error| format!("zookeeper.py: {error}"))?;
+        // One that does not listen, or answers nothing, has ended or does so now.
+        let _ = writeln!(talk.0, "{command}").and_then(|()| talk.1.read_line(&mut line));
         match line.trim() {
             "ok" => Ok(()),
+            "" => Err(self.ended(self.child.lock().expect("no panics inside").wait())),
             other => Err(format!("{command}: {other}")),
         }
     }

@@ -98,7 +98,7 @@ impl Play<'_> {
 
     pub(super) fn ask(&mut self, client: &str, words: &[String]) -> Told<Answer> {
         let number = self.send(client, words)?;
-        let mut answer = self.driver(client)?.wait(number, patience())?;
+        let mut answer = self.driver(client)?.wait(number, patience(), self.world)?;
         let gone = match words[0].as_str() {
             "connect" => !answer.ok,
             "close" => answer.ok,

@@ -78,6 +78,7 @@ impl Play<'_> {
             if Instant::now() > end {
                 return Err(format!("{what}: {}", left.join(" ")));
             }
+            self.world.check()?;
             std::thread::sleep(PAUSE);
         }
     }
