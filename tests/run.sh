@@ -105,11 +105,11 @@ on_a_real_one() {
 part_packages() { tests/packages.sh; }
 # Packages for systems that this is not one of: old ones, other C libraries, what is made of the sources alone.
 part_elsewhere() { tests/elsewhere/run.sh; }
-# A hundred pauses and more of a real server and of the network, at each of these session timeouts, and with `server_tick`.
+# A hundred pauses and more of a real server, of the network and of a process of ours, at each of these session timeouts, and with `server_tick`.
 part_pauses() {
     local asked status=0
     for asked in 4 6 10 30 10,2; do
-        ZKR_PAUSES=$asked test_crates --release --package zkrecipes --test pauses -- --nocapture a_pause_of_the_server || status=$?
+        ZKR_PAUSES=$asked test_crates --release --package zkrecipes --test pauses -- --nocapture a_pause_of_the_ || status=$?
     done
     return "$status"
 }

@@ -127,9 +127,14 @@ fn until_tick() -> Duration {
     Duration::from_nanos(tick - now % tick)
 }
 
-struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
+    /// Others in every run.
+    pub(super) fn thrown() -> Dice {
+        Dice(until_tick().as_nanos() as u64 ^ u64::from(std::process::id()) << 32)
+    }
+
     fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -137,7 +142,7 @@ impl Dice {
         self.0 % limit.max(1)
     }
 
-    fn between(&mut self, from: Duration, to: Duration) -> Duration {
+    pub(super) fn between(&mut self, from: Duration, to: Duration) -> Duration {
         from + Duration::from_micros(self.below((to - from).as_micros() as u64))
     }
 }
@@ -335,7 +340,7 @@ async fn nobody_is_certain_of_what_a_leader_ends_on_waking() {
         clients: clients.clone(),
         recorder: recorder.clone(),
         runtime: Handle::current(),
-        dice: Dice(until_tick().as_nanos() as u64 ^ u64::from(std::process::id()) << 32),
+        dice: Dice::thrown(),
     };
     let begun = Instant::now();
     let rounds = tokio::task::spawn_blocking(move || {

@@ -1,8 +1,8 @@
 //! What a pause costs, of a server, the network or the way to it: nothing up to a part of the session timeout, at whatever
 //! moment it comes. And a server that is gone is left in time.
 //!
-//! `ZKR_PAUSES=10,2` rides 100 pauses of a real server, and as many of the network, at that session timeout and with that
-//! `server_tick`, in seconds; the second may be missing. Less is for every day.
+//! `ZKR_PAUSES=10,2` rides 100 pauses of a real server, as many of the network, and as many of a process of ours (`process.rs`),
+//! at that session timeout and with that `server_tick`, in seconds; the second may be missing. Less is for every day.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -16,14 +16,14 @@ use zkrecipes::{Client, ClientOptions, Held, LeaseMode, State};
 use zkrecipes_embedded::{Proxy, Server};
 
 /// One real server, which ends with us.
-struct Real {
-    hosts: String,
+pub(super) struct Real {
+    pub(super) hosts: String,
     pid: libc::pid_t,
     child: Child,
 }
 
 impl Real {
-    fn start() -> Real {
+    pub(super) fn start() -> Real {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/zookeeper/zookeeper.py");
         let mut child = Command::new("python3")
             .arg(program)
@@ -55,27 +55,27 @@ impl Drop for Real {
 }
 
 /// A client with a lock of its own.
-struct Rider {
+pub(super) struct Rider {
     client: Client,
     path: String,
-    held: Option<Held>,
+    pub(super) held: Option<Held>,
 }
 
 impl Rider {
-    async fn acquire(&mut self) {
+    pub(super) async fn acquire(&mut self) {
         let lock = lock_of(&self.client, &self.path);
         self.held = Some(soon("a lock of its own", lock.acquire()).await.expect("free"));
     }
 }
 
 /// Holders at many phases, and, for every other pause, as many that have just acquired after an idle time.
-struct Riders {
-    all: Vec<Rider>,
+pub(super) struct Riders {
+    pub(super) all: Vec<Rider>,
     timeout: Duration,
 }
 
 impl Riders {
-    async fn of(hosts: &str, options: ClientOptions, many: u32) -> Riders {
+    pub(super) async fn of(hosts: &str, options: ClientOptions, many: u32) -> Riders {
         let timeout = options.session_timeout;
         let mut all = Vec::new();
         for number in 0..many {
@@ -91,6 +91,12 @@ impl Riders {
 
     /// How many lost what they held, and how long the pause was.
     async fn ride(&mut self, is_fresh: bool, pause: impl Future<Output = Duration>) -> (usize, Duration) {
+        self.begin(is_fresh).await;
+        let took = pause.await;
+        (self.look().await.len(), took)
+    }
+
+    pub(super) async fn begin(&mut self, is_fresh: bool) {
         if is_fresh {
             for rider in &mut self.all {
                 rider.held.take().expect("held").release().await.expect("released");
@@ -105,21 +111,24 @@ impl Riders {
                 rider.acquire().await;
             }
         }
-        let took = pause.await;
+    }
+
+    /// The nodes of those that have lost what they held; they hold again after this.
+    pub(super) async fn look(&mut self) -> Vec<String> {
         tokio::time::sleep(self.timeout / 2).await;
-        let mut lost = 0;
+        let mut lost = Vec::new();
         for rider in &mut self.all {
             if !rider.held.as_ref().is_some_and(Held::is_held) {
-                lost += 1;
+                lost.extend(rider.held.take().map(|held| held.node().to_owned()));
                 rider.acquire().await;
             }
         }
-        (lost, took)
+        lost
     }
 }
 
 /// A pause that is to take so long, and how long it took.
-async fn pause(lapse: Duration, begin: impl FnOnce(), end: impl FnOnce()) -> Duration {
+pub(super) async fn pause(lapse: Duration, begin: impl FnOnce(), end: impl FnOnce()) -> Duration {
     let began = Instant::now();
     begin();
     tokio::time::sleep(lapse).await;
@@ -128,12 +137,12 @@ async fn pause(lapse: Duration, begin: impl FnOnce(), end: impl FnOnce()) -> Dur
 }
 
 /// On a busy machine one may take longer than that. Then it is none of those that cost nothing.
-fn is_as_promised(took: Duration, lapse: Duration, timeout: Duration) -> bool {
+pub(super) fn is_as_promised(took: Duration, lapse: Duration, timeout: Duration) -> bool {
     took <= lapse + timeout / 40
 }
 
 /// The session timeout, `server_tick`, and how many hold and how often there is a pause.
-fn asked() -> (Duration, Option<Duration>, u32, u32) {
+pub(super) fn asked() -> (Duration, Option<Duration>, u32, u32) {
     let Ok(asked) = std::env::var("ZKR_PAUSES") else { return (Duration::from_secs(4), None, 8, 1) };
     let mut seconds = asked.split(',').map(|part| Duration::from_secs(part.parse().expect("seconds")));
     (seconds.next().expect("a timeout"), seconds.next(), 25, 4)
