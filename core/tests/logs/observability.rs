@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::support::told::{SAID, events, field, number, said_of, text, the};
 use crate::support::{client_with, eventually, lock_of, options, server, soon};
 use zkrecipes::drive::log::{self, Level, Record, Value};
-use zkrecipes::{Client, ElectionOptions, Error, LockOptions};
+use zkrecipes::{Client, ElectionOptions, Error, LockOptions, QueueOptions};
 use zkrecipes_embedded::{Fault, Proxy};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -237,6 +237,28 @@ async fn acquires_are_counted_by_how_they_end() -> Result<(), Error> {
     assert_eq!((a.metrics().acquisitions, a.metrics().holding), (1, 1));
     held.release().await?;
     assert_eq!((a.metrics().holding, a.metrics().holds.count), (0, 1));
+    Ok(())
+}
+
+/// As locks and permits do: what somebody works on was acquired.
+#[tokio::test(flavor = "multi_thread")]
+async fn items_that_are_claimed_count_as_acquired() -> Result<(), Error> {
+    let server = server();
+    let client = client_with(&server, Duration::from_secs(10)).await;
+    let queue = client.queue("/queues/counted", QueueOptions::default())?;
+    queue.put_many(&[b"a", b"b", b"c"]).await?;
+    assert_eq!(client.metrics().acquisitions, 0);
+    let item = soon("an item", queue.claim()).await?;
+    let metrics = client.metrics();
+    assert_eq!((metrics.acquisitions, metrics.holding), (1, 1));
+    let more = soon("more items", queue.claim_many(2)).await?;
+    let metrics = client.metrics();
+    assert_eq!((more.len(), metrics.acquisitions, metrics.holding), (2, 3, 3));
+    for item in more.iter().chain([&item]) {
+        item.ack().await?;
+    }
+    let metrics = client.metrics();
+    assert_eq!((metrics.acquisitions, metrics.holding), (3, 0));
     Ok(())
 }
 

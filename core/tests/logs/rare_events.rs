@@ -326,3 +326,26 @@ async fn what_a_collector_finds_held_is_told() {
     drive::log::flush(SOON);
     assert_eq!(said_of("/locks/collected").iter().filter(|record| record.event == "collected").count(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn that_it_stays_held_is_told_to_those_alone_who_hold() {
+    let server = server();
+    LazyLock::force(&SAID);
+    for holds in [false, true] {
+        let client = client_with(&server, TEN).await;
+        let held = match holds {
+            true => Some(lock_of(&client, "/locks/suspended").acquire().await.expect("free")),
+            false => None,
+        };
+        server.drop_connections();
+        let session = format!("{:#x}", client.session_id());
+        // Of a connection that is young it may not say the server.
+        let of_it = || said_of(&session).into_iter().find(|record| record.event == "suspended");
+        eventually("it is told", || of_it().is_some()).await;
+        let record = of_it().expect("it is told");
+        assert_eq!(number(&record, "lease_ms") > 0, holds, "{record:?}");
+        assert_eq!(record.message.contains("what is held stays held"), holds, "{record:?}");
+        drop(held);
+        client.close(Some(SOON)).await.expect("closed");
+    }
+}

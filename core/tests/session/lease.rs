@@ -192,7 +192,12 @@ async fn closing_under_a_holder_is_told_as_closed() {
     let held = held_by(&client).await;
     let losses = told(&held);
     client.close(Some(SOON)).await.expect("closed");
-    assert_eq!(losses.recv_timeout(SOON).expect("told").reason(), Some(LostReason::Closed));
+    let lost = losses.recv_timeout(SOON).expect("told");
+    assert_eq!(lost.reason(), Some(LostReason::Closed));
+    // There is nothing to do: closing is a way of releasing.
+    let said = lost.to_string();
+    assert!(said.contains("gave back what it held"), "{said}");
+    assert!(!["release", "before", "stop", "again"].iter().any(|advice| said.contains(advice)), "{said}");
     assert_eq!(held.release().await.expect_err("closed").kind(), ErrorKind::Closed);
 }
 
