@@ -83,8 +83,8 @@ static void do_put(command *c) {
     status = zkr_priority_queue_put_with_cancellable(of->priority_queue, data, size, first, key, within,
                                                      c->token, &error);
   else if (of->priority_queue)
-    status = zkr_priority_queue_put_cancellable(of->priority_queue, data, size, first, within, c->token,
-                                                &error);
+    status =
+        zkr_priority_queue_put_cancellable(of->priority_queue, data, size, first, within, c->token, &error);
   else if (of->delay_queue && key)
     status = zkr_delay_queue_put_with_cancellable(of->delay_queue, data, size, later, key, within, c->token,
                                                   &error);
