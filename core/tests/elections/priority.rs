@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::ground::grounds;
 use crate::support::{client, eventually, nodes_under, server, soon};
-use zkrecipes::{Client, ClientOptions, CreateMode, Election, ElectionOptions, Leadership};
+use zkrecipes::{Client, ClientOptions, CreateMode, Election, ElectionOptions, ErrorKind, Leadership};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/elections/priority";
@@ -178,4 +178,27 @@ async fn candidates_of_one_session_stand_in_the_order_of_their_priorities() {
     let led = led.lock().unwrap().clone();
     assert_eq!(led.iter().map(|(priority, _)| *priority).collect::<Vec<_>>(), [9, 7, 3, 0, 0, 0]);
     assert!(led.is_sorted_by_key(|(_, epoch)| *epoch));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_of_who_is_not_healthy_ends_as_any_other() {
+    let server = server();
+    for closes in [true, false] {
+        let client = client(&server).await;
+        let election = candidate(&client, 0);
+        election.set_healthy(false);
+        let running = election.clone();
+        let running = tokio::spawn(async move {
+            running.run(|_| async { Ok::<(), zkrecipes::Error>(()) }).await.map_err(|error| error.kind())
+        });
+        tokio::task::yield_now().await;
+        if closes {
+            client.close(None).await.expect("closed");
+        } else {
+            election.cancel();
+        }
+        let ended = soon("it ends", running).await.expect("joined");
+        assert_eq!(ended, if closes { Err(ErrorKind::Closed) } else { Ok(()) });
+        assert!(nodes_under(&server, PATH).is_empty());
+    }
 }

@@ -47,8 +47,8 @@ impl Terms {
             let won = tokio::select! {
                 biased;
                 () = self.stopped() => return Ok(None),
-                // Dropped, the campaign leaves nothing behind.
-                () = until(self.health.clone(), false) => continue,
+                // Dropped, the campaign leaves nothing behind. Of a client that closes it says so.
+                () = until(self.health.clone(), false), if !self.session.is_closing() => continue,
                 won = self.election.campaign() => won,
             };
             match won {
