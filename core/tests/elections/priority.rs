@@ -191,11 +191,13 @@ async fn a_run_of_who_is_not_healthy_ends_as_any_other() {
         let running = tokio::spawn(async move {
             running.run(|_| async { Ok::<(), zkrecipes::Error>(()) }).await.map_err(|error| error.kind())
         });
-        tokio::task::yield_now().await;
         if closes {
             client.close(None).await.expect("closed");
-        } else {
+        }
+        // It may have begun, or not.
+        while !closes && !running.is_finished() {
             election.cancel();
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let ended = soon("it ends", running).await.expect("joined");
         assert_eq!(ended, if closes { Err(ErrorKind::Closed) } else { Ok(()) });
