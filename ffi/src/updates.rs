@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::ptr::null;
 
-use zkrecipes::{Error, ErrorKind, Result};
+use zkrecipes::{Error, ErrorKind, Result, drive};
 
 use crate::client::{ClientHandle, zkr_client};
 use crate::collections::{Buffer, zkr_buffer};
@@ -85,7 +85,7 @@ pub extern "C" fn zkr_config_update(
             let (core, given) = (config.core.clone(), made.clone());
             let set = async move { core.compare_and_set(&given, version).await };
             if events::wait(None, || Ok(set))? {
-                break (Some(made), version.map_or(0, |version| version.wrapping_add(1)));
+                break (Some(made), drive::version_after(version));
             }
         };
         place.put(version);

@@ -149,12 +149,13 @@ AT_ONCE = {
     "Election": "campaign cancel guarded hold leading observe on_lost on_revoke on_wait",
     "Group": "cancel watch",
     "Names": "watch",
+    "NodeCache": "changes children get",
     "Nodes": "transaction watch",
     "Transaction": "check create delete set",
 }
 HANDLES = "cancel guarded hold on_lost on_revoke on_wait"
 # Of a client, whose factories ask no server.
-AWAITED = "check_sequencer close connect watch_sequencer"
+AWAITED = "check_sequencer close connect watch_sequencer whoami"
 
 
 @pytest.mark.parametrize("name", [name for name in aio.__all__ if isinstance(getattr(aio, name), type)])

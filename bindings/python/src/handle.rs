@@ -22,8 +22,6 @@ use crate::owned::Owned;
 
 /// The core's handle, shared by the Python one and by what it acquired.
 pub struct Common {
-    /// What was acquired through it and may be held still. Dropped before the client may be.
-    acquired: Mutex<Vec<Held>>,
     pub core: zkrecipes::Handle,
     pub origin: Origin,
     /// Makes the object of what is acquired.
@@ -38,19 +36,7 @@ impl Common {
         origin: Origin,
         acquires: fn(Python<'_>, Held, Arc<Common>) -> Answered,
     ) -> Common {
-        Common { acquired: Mutex::default(), core, origin, acquires, readers: OnceLock::new() }
-    }
-
-    /// Remembers it, to tell of it when it is garbage.
-    pub fn has_acquired(&self, held: &Held) {
-        let mut acquired = self.acquired.lock().unwrap_or_else(|e| e.into_inner());
-        let (standing, ended): (Vec<_>, Vec<_>) =
-            acquired.drain(..).partition(|held| drive::check_stands(held).is_ok());
-        *acquired = standing;
-        acquired.push(held.clone());
-        drop(acquired);
-        // One of them may be the last to go, and nothing is dropped under the lock.
-        drop(ended);
+        Common { core, origin, acquires, readers: OnceLock::new() }
     }
 
     /// From writing to reading: makes an object of the readers' side of what `begin` leads to.
@@ -67,11 +53,10 @@ impl Common {
 
 impl Drop for Common {
     fn drop(&mut self) {
-        let acquired = self.acquired.get_mut().unwrap_or_else(|e| e.into_inner());
         // In a forked child nothing is: what the parent holds is the parent's.
-        acquired.retain(Held::is_held);
-        acquired.iter().for_each(drive::tell_collected);
-        if !acquired.is_empty() {
+        let kept = drive::kept(&self.core);
+        kept.iter().for_each(drive::tell_collected);
+        if !kept.is_empty() {
             warn_unless_exiting(&format!(
                 "the {} was garbage-collected while held; it is released in the background",
                 self.core

@@ -28,7 +28,6 @@ impl HeldBase {
     }
 
     pub fn made(held: zkrecipes::Held, common: Arc<Common>) -> PyClassInitializer<HeldBase> {
-        common.has_acquired(&held);
         HeldBase::kept_by(held, common.origin.clone(), common)
     }
 

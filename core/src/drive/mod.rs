@@ -15,6 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Feed;
 use crate::path;
 use crate::pool::{self, Strand};
+use crate::recipes::handle::Handle;
+use crate::recipes::held::Held;
 use crate::runtime;
 use crate::session::GRACE;
 use crate::session::delivery::{Live, Subscription};
@@ -117,6 +119,16 @@ impl CancelToken {
         let mut receiver = self.is_cancelled.subscribe();
         let _ = receiver.wait_for(|cancelled| *cancelled).await;
     }
+}
+
+/// What a handle keeps for a language, and certainly holds; nothing in a forked child.
+pub fn kept(handle: &Handle) -> Vec<Held> {
+    handle.kept_and_held()
+}
+
+/// The version of a config that is set where it had that one, or where there was none.
+pub fn version_after(version: Option<i32>) -> i32 {
+    version.map_or(0, crate::recipes::config::version_after)
 }
 
 /// Something to look at while a call blocks, such as the interpreter's pending signals.

@@ -277,20 +277,21 @@ impl KnownTree {
         if self.nodes.get(path) == found {
             return false;
         }
-        let (parent, name) = (path::parent(path), path::name(path));
         match found {
-            Some(found) => {
-                self.nodes.insert(path.to_owned(), found.clone());
-                self.children.entry(parent.to_owned()).or_default().insert(name.to_owned());
-            }
-            None => {
-                self.nodes.remove(path);
-                if let Some(names) = self.children.get_mut(parent) {
-                    names.remove(name);
-                    if names.is_empty() {
-                        self.children.remove(parent);
-                    }
-                }
+            Some(found) => _ = self.nodes.insert(path.to_owned(), found.clone()),
+            None => _ = self.nodes.remove(path),
+        }
+        if path == "/" {
+            // It is nobody's child.
+            return true;
+        }
+        let (parent, name) = (path::parent(path), path::name(path));
+        if found.is_some() {
+            self.children.entry(parent.to_owned()).or_default().insert(name.to_owned());
+        } else if let Some(names) = self.children.get_mut(parent) {
+            names.remove(name);
+            if names.is_empty() {
+                self.children.remove(parent);
             }
         }
         true

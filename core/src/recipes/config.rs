@@ -78,7 +78,7 @@ pub struct Versioned {
 impl Versioned {
     /// What was set where that version was, or where there was none.
     pub(crate) fn after(version: Option<i32>, value: Vec<u8>) -> Versioned {
-        Versioned { value, version: version.map_or(0, version_after) }
+        Versioned { value, version: crate::drive::version_after(version) }
     }
 }
 
@@ -359,7 +359,7 @@ struct Setting<'a> {
 const ANY: i32 = -1;
 
 /// The version behind that one. What we set is not left at [`ANY`].
-fn version_after(version: i32) -> i32 {
+pub(crate) fn version_after(version: i32) -> i32 {
     match version.wrapping_add(1) {
         ANY => ANY + 1,
         next => next,

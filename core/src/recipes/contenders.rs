@@ -9,7 +9,7 @@ use crate::log;
 use crate::path;
 use crate::session::call::{Call, Failure};
 use crate::session::skipped_nodes::Flaw;
-use crate::session::wire::{Stat, WireError};
+use crate::session::wire::{Stat, WireError, Write};
 use crate::turn::REVOKE;
 use crate::turn::name::{ContenderName, Kind};
 
@@ -284,7 +284,13 @@ async fn delete_asked(call: &mut Call, verb: &str, node: &str, czxid: i64) -> Re
         };
         let is_by_name = version == Ok(None);
         let answer = match version {
-            Ok(version) => call.receive(verb, server_session.delete(node, version)).await?,
+            Ok(version) => {
+                let delete = [Write::Delete { path: node.to_owned(), version }];
+                match call.receive(verb, server_session.multi_on(on, &delete)).await? {
+                    Err(WireError::Part { error, .. }) => Err(*error),
+                    answer => answer.map(drop),
+                }
+            }
             Err(error) => Err(error),
         };
         match answer {
@@ -292,6 +298,7 @@ async fn delete_asked(call: &mut Call, verb: &str, node: &str, czxid: i64) -> Re
             Err(WireError::NoNode) => return Ok(false),
             // Another one, or somebody has asked or answered once more.
             Err(WireError::BadVersion) => {}
+            Err(WireError::NotSent) => call.retry_after_loss(verb).await?,
             // It may be gone, and nobody lets us see whether what has its name is a later one.
             Err(error) if error.is_unanswered() && is_by_name => {
                 return Err(Error::connection_lost(verb).into());

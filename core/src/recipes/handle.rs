@@ -307,6 +307,14 @@ impl Handle {
     }
 
     /// Waits for something in whose way may be what this handle keeps, and says so when that takes long.
+    /// What is kept for a language, and certainly held; nothing in a forked child.
+    pub(crate) fn kept_and_held(&self) -> Vec<Held> {
+        match self.client().process().is_present() {
+            true => self.inner.kept().iter().filter(|held| held.is_held()).cloned().collect(),
+            false => Vec::new(),
+        }
+    }
+
     pub(super) async fn wait_and_warn_of_kept<T>(
         &self,
         session: &Session,

@@ -55,6 +55,17 @@ async fn a_cache_knows_all_that_is_there_and_costs_nothing_to_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_root_may_be_kept_and_is_nobodys_child() {
+    let server = server();
+    let client = client_with(&server, TEN).await;
+    client.nodes().ensure("/a/b").await.expect("there");
+    let cache = client.nodes().cache("/").await.expect("known");
+    let names = cache.children("/").expect("below it").expect("there");
+    assert!(names.contains(&"a".to_owned()) && !names.contains(&String::new()), "{names:?}");
+    assert_eq!(cache.children("/a").expect("below it"), Some(vec!["b".to_owned()]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cache_goes_on_over_connections_and_sessions_and_from_nothing() {
     for ground in grounds() {
         let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);

@@ -422,6 +422,53 @@ async fn a_mishap_at_any_request_of_a_put_whose_key_has_passed_puts_it_once() {
     a_mishap_at_any_request(Duration::from_millis(20)).await;
 }
 
+/// A window that has passed when this is over.
+const BRIEF: Duration = Duration::from_millis(200);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_with_nodes_below_it_fails_only_its_put() {
+    let server = server();
+    let (client, other) = (client(&server).await, client(&server).await);
+    let queue = short(&client, BRIEF);
+    queue.put_with(b"tea", once("k")).await.expect("put");
+    let key = keys(&server).remove(0);
+    other.nodes().create(&format!("{key}/x"), b"", CreateMode::Persistent).await.expect("made");
+    let passed = Instant::now() + BRIEF;
+    eventually("its window has passed", || Instant::now() > passed).await;
+    let with_it = (0..5).map(|_| queue.put_with(b"tea", once("k")));
+    let others = (0..5).map(|_| queue.put(b"milk"));
+    let (refused, put) = soon("all of them", join(join_all(with_it), join_all(others))).await;
+    for refused in refused {
+        let error = refused.expect_err("its key stands in the way");
+        assert_eq!((error.kind(), error.path()), (ErrorKind::NotEmpty, Some(&*key)));
+    }
+    put.into_iter().for_each(|put| put.expect("it has no key"));
+    assert_eq!(queue.len().await.expect("looked"), 6);
+    other.nodes().delete(&format!("{key}/x"), None).await.expect("deleted");
+    soon("a put", queue.put_with(b"tea", once("k"))).await.expect("put");
+    assert_eq!(queue.len().await.expect("looked"), 7);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_whose_proof_was_deleted_gets_another_one() {
+    let server = server();
+    let (client, other) = (client(&server).await, client(&server).await);
+    let queue = short(&client, BRIEF);
+    queue.put_with(b"tea", once("k")).await.expect("put");
+    let proofs = || {
+        let all = nodes_under(&server, "/queues");
+        all.into_iter().filter(|node| node.contains("/keys/") && node.contains("/_")).collect::<Vec<_>>()
+    };
+    let (key, proof) = (keys(&server).remove(0), proofs().remove(0));
+    assert_eq!(key.rsplit_once('/').map(|at| at.0), proof.rsplit_once('/').map(|at| at.0));
+    other.nodes().delete(&proof, None).await.expect("deleted");
+    let passed = Instant::now() + BRIEF;
+    eventually("its window has passed", || Instant::now() > passed).await;
+    soon("a put", queue.put_with(b"tea", once("k"))).await.expect("put");
+    assert_eq!(queue.len().await.expect("looked"), 2);
+    assert!(proofs().len() == 1 && proofs()[0] != proof);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_may_not_be_read_fails_only_its_put() {
     let server = server();

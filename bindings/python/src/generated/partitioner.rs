@@ -84,7 +84,8 @@ impl PartitionerBase {
 /// >>> import zkrecipes
 /// >>> client = zkrecipes.Client("embedded:/partitioner-doc")
 /// >>> imports = client.partitioner("/partitions/imports", ["eu", "us"], name="worker-1")
-/// >>> sorted(imports.next(timeout=10).name for _ in range(2))
+/// >>> won = [imports.next(timeout=10) for _ in range(2)]
+/// >>> sorted(partition.name for partition in won)
 /// ['eu', 'us']
 /// >>> imports.members()
 /// {'worker-1': 1}

@@ -123,6 +123,15 @@ impl TakenKey {
     }
 }
 
+/// What became of keys whose window may have passed.
+enum Forgotten {
+    Done,
+    /// Look again.
+    Again,
+    /// They can be deleted but for this one, below which somebody has made nodes.
+    All(String),
+}
+
 /// Whether an error about a key is that of its put alone: a server has answered, and so it does to the others.
 pub(super) fn is_of_one_put(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Denied | ErrorKind::Invalid | ErrorKind::TooLarge)
@@ -216,7 +225,10 @@ impl PutKeys {
                 Err(error) if is_of_one_put(&error) => {
                     answers.extend(nodes.into_iter().map(|node| (node, Err(error.clone()))));
                 }
-                forgotten => forgotten?,
+                stuck => {
+                    let refused = |node: &String| Err(refusal(WireError::NotEmpty, VERB, node));
+                    answers.extend(stuck?.into_iter().map(|node| (node.clone(), refused(&node))));
+                }
             }
         }
         Ok(answers)
@@ -245,12 +257,15 @@ impl PutKeys {
 
     /// What the servers' clock shows, by a write that is made for it.
     async fn servers_time(&self, session: &Arc<Session>, call: &mut Call) -> Result<i64> {
+        // The answer may come long after the write. As of before it, what the clock shows is never too early.
+        let began = session.now();
         let written = self.marks.servers_time(session, call, VERB).await?;
-        self.clock.shows(written, session.now());
+        self.clock.shows(written, began);
         Ok(written)
     }
 
-    /// Deletes those of these keys of a bucket whose window has passed.
+    /// Deletes those of these keys of a bucket whose window has passed. Answers those that cannot be, since somebody has made nodes
+    /// below them.
     async fn forget(
         &self,
         session: &Arc<Session>,
@@ -258,14 +273,25 @@ impl PutKeys {
         bucket: &str,
         nodes: &[String],
         servers_now: i64,
-    ) -> Result<()> {
+    ) -> Result<Vec<String>> {
+        let mut stuck = Vec::new();
         for some in nodes.chunks(AT_ONCE) {
-            while !self.forget_some(session, call, bucket, some, servers_now).await? {}
+            let mut left = some.to_vec();
+            loop {
+                match self.forget_some(session, call, bucket, &left, servers_now).await? {
+                    Forgotten::Done => break,
+                    Forgotten::Again => {}
+                    Forgotten::All(but) => {
+                        left.retain(|node| *node != but);
+                        stuck.push(but);
+                    }
+                }
+            }
         }
-        Ok(())
+        Ok(stuck)
     }
 
-    /// The same of so many as go together; false to look again.
+    /// The same of so many as go together.
     async fn forget_some(
         &self,
         session: &Arc<Session>,
@@ -273,7 +299,7 @@ impl PutKeys {
         bucket: &str,
         nodes: &[String],
         servers_now: i64,
-    ) -> Result<bool> {
+    ) -> Result<Forgotten> {
         let (server_session, on) = call.connection(VERB).await?;
         // In one flight, and the bucket first: who deletes one of these keys after that sets it.
         let (bucket_read, reads) = (server_session.get_data(bucket), server_session.get_each(nodes));
@@ -291,20 +317,50 @@ impl PutKeys {
         }
         let (said, stat) = match bucket_read {
             Ok(read) if !is_lost && server_session.connection() == Some(on) => read,
-            Err(WireError::NoNode) => return Ok(true),
+            Err(WireError::NoNode) => return Ok(Forgotten::Done),
             Err(error) if !error.is_unanswered() => return Err(refusal(error, VERB, bucket)),
-            _ => return call.retry_after_loss(VERB).await.map(|()| false),
+            _ => return call.retry_after_loss(VERB).await.map(|()| Forgotten::Again),
         };
         if writes.is_empty() {
-            return Ok(true);
+            return Ok(Forgotten::Done);
         }
         writes.splice(0..0, same_bucket(bucket, said, &stat));
         match self.marks.apply_seen(session, call, VERB, &writes, on).await? {
-            Some(AppliedOnce::Applied) => Ok(true),
+            Some(AppliedOnce::Applied) => Ok(Forgotten::Done),
+            // Somebody has deleted its proof; or the bucket is another one by now.
+            Some(AppliedOnce::Refused(0, WireError::NoNode)) => {
+                self.prove_anew(call, bucket, stat.version).await.map(|()| Forgotten::Again)
+            }
             // Somebody else has deleted some of them.
-            None | Some(AppliedOnce::Refused(_, WireError::BadVersion | WireError::NoNode)) => Ok(false),
+            None | Some(AppliedOnce::Refused(_, WireError::BadVersion | WireError::NoNode)) => {
+                Ok(Forgotten::Again)
+            }
+            Some(AppliedOnce::Refused(part, WireError::NotEmpty)) => {
+                Ok(Forgotten::All(writes[part].path().to_owned()))
+            }
             Some(AppliedOnce::Refused(_, error)) => Err(refusal(error, VERB, bucket)),
         }
+    }
+
+    /// Gives the bucket of that version a proof again. Asks once, and pauses; the caller looks again.
+    async fn prove_anew(&self, call: &mut Call, bucket: &str, version: i32) -> Result<()> {
+        let proof = format!("{PROOF}{}", random::guid().hyphenated());
+        let (path, data) = (path::join(bucket, &proof), Vec::new());
+        let writes = [
+            Write::Create { path, data, mode: CreateMode::Persistent, acl: None },
+            Write::Set { path: bucket.to_owned(), data: proof.into_bytes(), version: Some(version) },
+        ];
+        let server_session = call.server_session(VERB).await?;
+        match call.receive(VERB, server_session.multi(&writes)).await? {
+            Ok(_) => return Ok(()),
+            // It has changed.
+            Err(WireError::Part { error, .. })
+                if matches!(*error, WireError::BadVersion | WireError::NoNode) => {}
+            Err(error) if error.is_unanswered() => {}
+            Err(WireError::Part { error, .. }) => return Err(refusal(*error, VERB, bucket)),
+            Err(error) => return Err(refusal(error, VERB, bucket)),
+        }
+        call.retry_after_loss(VERB).await
     }
 
     /// Makes the bucket of a key that is missing. Asks once; the caller tries again what it was for.

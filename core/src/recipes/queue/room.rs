@@ -70,7 +70,7 @@ enum RoomNews {
     /// In that session. The next change is listened for before one counts: what comes meanwhile is not missed.
     Told { server_session: Arc<ServerSession>, following: Following, next: Later<bool> },
     /// Where no server tells it without a list.
-    Listed(Watching<Children>),
+    Listed(Box<Watching<Children>>),
 }
 
 impl RoomNews {
@@ -78,7 +78,7 @@ impl RoomNews {
         let server_session = session.server_session();
         match server_session.follow_children(items) {
             Some(mut following) => RoomNews::Told { server_session, next: following(), following },
-            None => RoomNews::Listed(session.watch_children(VERB, items)),
+            None => RoomNews::Listed(Box::new(session.watch_children(VERB, items))),
         }
     }
 

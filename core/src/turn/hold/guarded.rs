@@ -52,7 +52,7 @@ impl Hold {
                 Err(self.not_held())
             }
             Err(WireError::Part { index, error }) => {
-                let write = writes.get(index.saturating_sub(own));
+                let write = index.checked_sub(own).and_then(|index| writes.get(index));
                 let (verb, path) = ("a guarded write", write.map_or(&*self.path, Write::path));
                 match write.and_then(Write::mode) {
                     Some(_) => Err(refused_create(*error, verb, path)),
