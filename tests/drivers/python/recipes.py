@@ -25,7 +25,16 @@ MAKES |= {word for word, described in WORDS.items() if described.kind != "waits"
 VERBS = (
     MAKES
     | WORDS.keys()
-    | {"config-update", "leader", "candidates", "run", "transfer", "next-partition", "has-partition", "release-partition"}
+    | {
+        "config-update",
+        "leader",
+        "candidates",
+        "run",
+        "transfer",
+        "next-partition",
+        "has-partition",
+        "release-partition",
+    }
 )
 # By member and name, what was won.
 partitions: dict[tuple[Key, str], Any] = {}
