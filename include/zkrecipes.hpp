@@ -4485,8 +4485,10 @@ class Nodes {
   Stat update(const std::string &path, Change &&change) {
     for (;;) {
       const auto [data, stat] = get(path);
+      // Not in the try: what it throws is its caller's.
+      const std::string made = change(data);
       try {
-        return set(path, change(data), stat.version);
+        return set(path, made, stat.version);
       } catch (const BadVersion &) {
       }
     }

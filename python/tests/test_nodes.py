@@ -118,3 +118,29 @@ def test_a_tree_is_kept_for_asyncio(server: EmbeddedServer) -> None:
 def test_a_client_is_told_who_it_is(server: EmbeddedServer) -> None:
     with zkrecipes.Client(server.connect_string, auth=("digest", "billing:secret")) as client:
         assert client.whoami() == ["ip:127.0.0.1", "digest:billing"]
+
+
+def test_what_a_change_raises_is_raised(server: EmbeddedServer) -> None:
+    calls = 0
+
+    def change(data: bytes) -> bytes:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            raise AssertionError("called again")
+        raise zkrecipes.BadVersion("of a node of its own")
+
+    with zkrecipes.Client(server.connect_string) as client:
+        client.nodes.create("/changed", "a")
+        with pytest.raises(zkrecipes.BadVersion, match="of its own"):
+            client.nodes.update("/changed", change)
+
+    async def body() -> None:
+        nonlocal calls
+        calls = 0
+        async with aio.Client(server.connect_string) as client:
+            with pytest.raises(aio.BadVersion, match="of its own"):
+                await client.nodes.update("/changed", change)
+            assert await client.nodes.get("/changed") == (b"a", await client.nodes.exists("/changed"))
+
+    run(body())

@@ -52,8 +52,10 @@ class Nodes(_native.NodesBase):
         check_change(change, on_a_loop=True)
         while True:
             data, stat = await self.get(path)
+            # Not in the `try`: what it raises is its caller's.
+            made = await answered(change(data))
             try:
-                return await self.set(path, await answered(change(data)), stat.version)
+                return await self.set(path, made, stat.version)
             except _native.BadVersion:
                 pass
 

@@ -31,8 +31,10 @@ def update_node(nodes: _native.Nodes, path: str, change: Callable[[bytes], Data]
     check_change(change, on_a_loop=False)
     while True:
         data, stat = nodes.get(path)
+        # Not in the `try`: what it raises is its caller's.
+        made = change(data)
         try:
-            return nodes.set(path, change(data), stat.version)
+            return nodes.set(path, made, stat.version)
         except _native.BadVersion:
             pass
 

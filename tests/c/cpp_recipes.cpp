@@ -99,6 +99,13 @@ void what_a_function_makes_of_a_value_is_set_once() {
         5);
   THROWS(client.nodes().update(path("none"), [](const std::string &data) { return data; }),
          zkr::ErrorKind::NoNode);
+  calls = 0;
+  const auto fails = [&](const std::string &) -> std::string {
+    if (calls++ > 0) throw std::logic_error("called again");
+    client.nodes().set(path("updated"), "f", 0);
+    return "unreachable";
+  };
+  THROWS(client.nodes().update(path("updated"), fails), zkr::ErrorKind::BadVersion);
 
   client.nodes().ensure(path("kept/a"));
   auto cache = client.nodes().cache(path("kept"));
