@@ -91,5 +91,23 @@ def test_a_coroutine_function_is_for_asyncio(client: zkrecipes.Client, server: E
             assert (await other.nodes.update("/async", change)).version == 2
             with pytest.raises(aio.Invalid, match="change"):
                 await config.update(5)  # type: ignore[arg-type]
+            with pytest.raises(aio.Invalid, match="value"):
+                await config.update(lambda _: cast(Any, 7))
+
+    asyncio.run(main())
+
+
+def test_what_was_set_is_told_also_where_it_is_changed_meanwhile(server: EmbeddedServer) -> None:
+    async def main() -> None:
+        async with aio.Client(server.connect_string) as client:
+            config, made = client.config("/kept"), bytearray(b"before")
+
+            def change(_: bytes | None) -> Any:
+                # Before the answer of the server.
+                asyncio.get_running_loop().call_soon(made.__setitem__, slice(None), b"behind")
+                return made
+
+            assert await config.update(change) == await config.get() == zkrecipes.Versioned(b"before", 0)
+            assert made == b"behind"
 
     asyncio.run(main())

@@ -21,7 +21,7 @@ def update_config(config: _native.Config, change: Callable[[bytes | None], Data]
     check_change(change, on_a_loop=False)
     while True:
         before = config.get()
-        made = change(before.value if before else None)
+        made = _kept(change(before.value if before else None))
         if config.compare_and_set(made, before.version if before else None):
             return _set_after(before, made)
 
@@ -44,6 +44,11 @@ def check_change(change: object, *, on_a_loop: bool) -> None:
         raise _native.InvalidType(f"change: must be callable, not {type(change).__name__}")
     if why := problem(change, on_a_loop):
         raise _native.InvalidType(f"change: {why}")
+
+
+def _kept(made: Data) -> Data:
+    # It may be changed while it is sent.
+    return bytes(made) if isinstance(made, (bytearray, memoryview)) else made
 
 
 def _set_after(before: Versioned | None, made: Data) -> Versioned:
@@ -76,6 +81,6 @@ class Config(_native.ConfigBase):
         check_change(change, on_a_loop=True)
         while True:
             before = await self.get()
-            made: Data = await answered(change(before.value if before else None))
+            made = _kept(await answered(change(before.value if before else None)))
             if await self.compare_and_set(made, before.version if before else None):
                 return _set_after(before, made)
