@@ -9,6 +9,7 @@ import queue
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -574,3 +575,31 @@ def test_health_on_asyncio(hosts: str, caplog: pytest.LogCaptureFixture) -> None
                 await election.run(work, 5)  # type: ignore[arg-type]
 
     run(main())
+
+
+def test_the_signal_waits_for_no_other_callback(connect: Connect) -> None:
+    client = connect()
+    lower = client.election("/leader")
+    higher = connect().election("/leader", priority=1)
+    goes_on = threading.Event()
+    with lower.campaign(timeout=15) as leadership:
+        blocked = threading.Event()
+
+        def blocks() -> None:
+            blocked.set()
+            goes_on.wait(60)
+
+        leadership.on_revoke(blocks)
+        signal = leadership.signal
+        assert not signal.is_set()
+        with ThreadPoolExecutor() as pool:
+            campaign = pool.submit(higher.campaign, 60)
+            try:
+                assert blocked.wait(15)
+                assert signal.wait(5)
+                assert signal.is_set()
+                assert leadership.is_held
+            finally:
+                leadership.release()
+                goes_on.set()
+            campaign.result(15).release()

@@ -134,9 +134,9 @@ class Signal(threading.Event):
         leadership.on_lost(lambda _: self.set())
 
     def is_set(self) -> bool:
-        # Resigned, or all was cancelled: nobody calls back then.
+        # Resigned, or all was cancelled: nobody calls back then. Asked for it: other callbacks may keep ours waiting.
         leadership = self._leadership()
-        return super().is_set() or leadership is None or not leadership.is_held
+        return super().is_set() or leadership is None or not leadership.is_held or leadership._is_over
 
     def wait(self, timeout: float | None = None) -> bool:
         ends = None if timeout is None else time.monotonic() + timeout
@@ -148,7 +148,7 @@ class Signal(threading.Event):
         return True
 
 
-# What nobody calls back for is looked for so often, in seconds.
+# What nobody calls back for, or late, is looked for so often, in seconds.
 _LOOK_EVERY = 0.1
 _signals: weakref.WeakKeyDictionary[_native.Leadership, Signal] = weakref.WeakKeyDictionary()
 

@@ -772,6 +772,8 @@ class Leadership(Held):
         """Is set when the work is to end, whatever the reason: somebody asks for the leadership, it is lost or resigned, or all
         was cancelled. `on_lost` is for a loss alone.
         """
+    @property
+    def _is_over(self) -> bool: ...
 
 @final
 class FoundInstance:

@@ -1,6 +1,8 @@
 //! `Election`: one candidate, and what it wins.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -283,6 +285,15 @@ impl Leadership {
     #[getter]
     fn signal<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("zkrecipes._leading")?.getattr("signal")?.call1((slf,))
+    }
+
+    /// Whether the signal is to be set. Nobody's callback holds that up.
+    #[getter]
+    fn _is_over(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        HeldBase::say(slf.as_super().as_super(), |held| {
+            let over = pin!(drive::leadership(held.clone()).signal());
+            over.poll(&mut Context::from_waker(Waker::noop())).is_ready()
+        })
     }
 
     #[doc = doc_of!(Leadership.acknowledge)]
