@@ -577,6 +577,43 @@ def test_health_on_asyncio(hosts: str, caplog: pytest.LogCaptureFixture) -> None
     run(main())
 
 
+def test_a_check_of_whatever_end_counts_as_not_healthy(
+    client: zkrecipes.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    election = client.election("/leader")
+    fails, begun = threading.Event(), threading.Event()
+
+    def healthy() -> bool:
+        if fails.is_set():
+            raise SystemExit(1)
+        return True
+
+    def work(leadership: zkrecipes.Leadership) -> None:
+        begun.set()
+        leadership.signal.wait()
+
+    running = threading.Thread(target=election.run, args=(work, healthy))
+    running.start()
+    assert begun.wait(15)
+    begun.clear()
+    fails.set()
+    try:
+        eventually(lambda: not election.candidates())
+        assert "counts as not healthy" in caplog.text
+        fails.clear()
+        assert begun.wait(15)
+    finally:
+        election.cancel()
+        running.join(15)
+    assert not running.is_alive()
+    # On the thread of its caller it ends the run, as Ctrl-C does.
+    fails.set()
+    with pytest.raises(SystemExit):
+        election.run(work, healthy)
+    with election.campaign(timeout=15):
+        pass
+
+
 def test_the_signal_waits_for_no_other_callback(connect: Connect) -> None:
     client = connect()
     lower = client.election("/leader")
@@ -603,3 +640,94 @@ def test_the_signal_waits_for_no_other_callback(connect: Connect) -> None:
                 leadership.release()
                 goes_on.set()
             campaign.result(15).release()
+
+
+def test_a_check_whose_task_is_cancelled_counts_as_not_healthy(hosts: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        async with aio.Client(hosts) as client:
+            election = client.election("/leader")
+            is_cancelled, begun = True, asyncio.Event()
+
+            async def healthy() -> bool:
+                asking = asyncio.ensure_future(asyncio.sleep(0, True))
+                if is_cancelled:
+                    asking.cancel()
+                return await asking
+
+            async def work(leadership: aio.Leadership) -> None:
+                begun.set()
+                await leadership.signal.wait()
+
+            running = asyncio.create_task(election.run(work, healthy))
+            while "counts as not healthy" not in caplog.text:
+                assert not running.done()
+                await asyncio.sleep(0.01)
+            assert not begun.is_set()
+            is_cancelled = False
+            await asyncio.wait_for(begun.wait(), 15)
+            begun.clear()
+            is_cancelled = True
+            deadline = time.monotonic() + 15
+            while await election.candidates():
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.01)
+            is_cancelled = False
+            await asyncio.wait_for(begun.wait(), 15)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            async with election.campaign(15):
+                pass
+
+    run(main())
+
+
+def test_a_run_that_is_cancelled_or_closed_while_it_asks_leaves_its_candidate_healthy(hosts: str) -> None:
+    async def main() -> None:
+        async with aio.Client(hosts) as client:
+            election = client.election("/leader")
+            told: list[bool] = []
+
+            async def healthy() -> bool:
+                asked.set()
+                await asyncio.sleep(30)
+                return False
+
+            async def work(leadership: aio.Leadership) -> None:
+                raise AssertionError("nobody has said how it is")
+
+            def is_ill() -> bool:
+                told.append(False)
+                return False
+
+            asked = asyncio.Event()
+            running = asyncio.create_task(election.run(work, healthy))
+            await asked.wait()
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(running, 15)
+
+            asked.clear()
+            closed = election.run(work, healthy)
+            closed.send(None)
+            await asked.wait()
+            closed.close()
+
+            # Of one that does not stand.
+            ill = election.run(work, is_ill)
+            awaited: Any = ill.send(None)
+            while len(told) < 2:
+                if awaited.done():
+                    awaited = ill.send(None)
+                await asyncio.sleep(0.005)
+            ill.close()
+            begun = asyncio.Event()
+
+            async def leads(leadership: aio.Leadership) -> None:
+                begun.set()
+                election.cancel()
+
+            await asyncio.wait_for(election.run(leads), 15)
+            assert begun.is_set()
+
+    run(main())

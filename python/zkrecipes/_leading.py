@@ -59,15 +59,17 @@ class Checks:
         self._election, self._healthy = election, healthy
         self._over = threading.Event()
         self._saying = threading.Lock()
-        self._ask()
+        # On the thread of the run: what is no Exception ends that.
+        self._ask(Exception)
         threading.Thread(target=self._check, name="zkrecipes healthy", daemon=True).start()
 
     def _check(self) -> None:
         while not self._over.wait(self._election._health_interval):
-            self._ask()
+            # Nobody would hear of the end of this thread.
+            self._ask(BaseException)
 
-    def _ask(self) -> None:
-        is_healthy = _is_true(self._healthy)
+    def _ask(self, caught: type[BaseException]) -> None:
+        is_healthy = _is_true(self._healthy, caught)
         with self._saying:
             if not self._over.is_set():
                 self._election._set_healthy(is_healthy)
@@ -78,10 +80,10 @@ class Checks:
         self._election._set_healthy(True)
 
 
-def _is_true(healthy: Callable[[], object]) -> bool:
+def _is_true(healthy: Callable[[], object], caught: type[BaseException]) -> bool:
     try:
         return bool(done(healthy(), on_a_loop=False))
-    except Exception:
+    except caught:
         _tell_unhealthy()
         return False
 
@@ -99,28 +101,49 @@ async def checking(election: aio.Election, healthy: Callable[[], object] | None)
     if not callable(healthy):
         raise InvalidType(f"invalid healthy: must be callable, not {type(healthy).__name__}")
 
+    is_over = False
+
     async def ask() -> None:
         try:
             result = healthy()
             if inspect.isawaitable(result):
                 result = await result
-            election._set_healthy(bool(result))
-        except Exception:
+            is_healthy = bool(result)
+        except (Exception, asyncio.CancelledError):
+            # Else what it awaits was cancelled, and not this task.
+            if is_over:
+                return
             _tell_unhealthy()
-            election._set_healthy(False)
+            is_healthy = False
+        if not is_over:
+            election._set_healthy(is_healthy)
 
     async def check() -> None:
-        while True:
+        while not is_over:
             await asyncio.sleep(election._health_interval)
             await ask()
 
-    await ask()
-    task = asyncio.ensure_future(check())
+    # A task, too: who cancels the run is not taken for who cancels what it awaits.
+    task = asyncio.ensure_future(ask())
     try:
+        await asyncio.wait({task})
+        task.result()
+        task = asyncio.ensure_future(check())
         yield
+    except GeneratorExit:
+        is_over = True
+        # The loop may have closed, and cannot be told.
+        with contextlib.suppress(RuntimeError):
+            task.cancel()
+        raise
     finally:
-        await _end(task)
-        election._set_healthy(True)
+        try:
+            # Of a coroutine that is being closed, nobody would go on with it.
+            if not is_over:
+                is_over = True
+                await _end(task)
+        finally:
+            election._set_healthy(True)
 
 
 class Signal(threading.Event):
