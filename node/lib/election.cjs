@@ -89,7 +89,8 @@ class Election extends Handle {
     this.#runs.add(stop)
     if (signal) listen(signal, aborted)
     try {
-      await checks?.begin()
+      // Also while it is asked for the first time, which may take long.
+      if (checks) await Promise.race([checks.begin(), run.stopped])
       await run.over()
     } finally {
       checks?.end()
@@ -178,8 +179,10 @@ class Run {
   #terms
   #term
   #isStopped = false
+  #tellStopped
 
   constructor(election, work) {
+    this.stopped = new Promise((resolve) => (this.#tellStopped = resolve))
     this.#election = election
     this.#work = work
     this.#terms = make(Terms, election, 'terms')
@@ -187,6 +190,7 @@ class Run {
 
   stop(reason) {
     this.#isStopped = true
+    this.#tellStopped()
     cancel(this.#terms)
     this.#term?.abort(reason)
   }

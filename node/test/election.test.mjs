@@ -371,3 +371,27 @@ promise('who is not healthy does not lead, and what the check throws counts as t
   await running
   await rejects(mine.run(() => {}, { healthy: 5 }), 'INVALID')
 })
+
+for (const how of ['signal', 'cancel']) {
+  promise(`a run is stopped by its ${how} while it asks for the first time`, async (world) => {
+    const [mine, yours] = await elections(world)
+    const controller = new AbortController()
+    const reason = new Error('shutting down')
+    let answer
+    const healthy = () => new Promise((resolve) => (answer = resolve))
+    const running = mine.run(() => assert.fail('it was stopped'), { healthy, signal: controller.signal })
+    await until(() => answer, 'it is asked')
+    if (how === 'signal') {
+      controller.abort(reason)
+      assert.equal(await rejection(running), reason)
+    } else {
+      mine.cancel()
+      await running
+    }
+    // What is answered behind the end says nothing any more.
+    answer(false)
+    await (await mine.campaign({ timeout: 10_000 })).release()
+    await mine.run(() => mine.cancel())
+    assert.deepEqual(await yours.candidates(), [])
+  })
+}
