@@ -1,12 +1,14 @@
 //! What an election is won for, blocking.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use super::{Election, Leadership};
-use crate::drive::{HEALTH_INTERVAL, check_may_wait, wait};
+use crate::drive::{HEALTH_INTERVAL, Terms, check_may_wait, wait};
 use crate::error::Result;
+use crate::recipes::election::HealthEnds;
 
 impl Election {
     /// See [`crate::Election::campaign`].
@@ -27,9 +29,15 @@ impl Election {
     /// returns after a loss counts as its end: an error that comes of the loss is no failure, and the next campaign begins
     /// at once. Where somebody else is to lead [`Held::on_revoke`] tells, and the work may finish for as long as
     /// [`ElectionOptions::drain`](crate::ElectionOptions::drain); then the leadership is lost.
-    pub fn run<E: std::fmt::Display>(&self, mut work: impl FnMut(Leadership) -> Result<(), E>) -> Result<()> {
+    pub fn run<E: std::fmt::Display>(&self, work: impl FnMut(Leadership) -> Result<(), E>) -> Result<()> {
         check_may_wait()?;
-        let mut terms = self.core.terms()?;
+        Election::lead(self.core.terms()?, work)
+    }
+
+    fn lead<E: std::fmt::Display>(
+        mut terms: Terms,
+        mut work: impl FnMut(Leadership) -> Result<(), E>,
+    ) -> Result<()> {
         loop {
             let (next, back) = wait(async move { Ok((terms.next().await?, terms)) }, None, None)?;
             terms = back;
@@ -47,26 +55,30 @@ impl Election {
     }
 
     /// As [`Election::run`], for as long as `healthy` says so: see [`crate::Election::run_while_healthy`]. It is asked on a thread of
-    /// its own.
+    /// its own; where it panics the candidate counts as not healthy. A run returns when the last question is answered.
     pub fn run_while_healthy<E: std::fmt::Display>(
         &self,
         work: impl FnMut(Leadership) -> Result<(), E>,
         mut healthy: impl FnMut() -> bool + Send,
     ) -> Result<()> {
-        self.set_healthy(healthy());
+        check_may_wait()?;
+        // Made before anybody is asked: who cancels meanwhile ends this run.
+        let terms = self.core.terms()?;
+        let _health = HealthEnds(&self.core);
+        // A panic was told of by the hook.
+        let mut ask = move || self.set_healthy(catch_unwind(AssertUnwindSafe(&mut healthy)).unwrap_or(false));
+        ask();
         let (ends, is_over) = mpsc::channel::<()>();
-        let led = thread::scope(|scope| {
+        thread::scope(|scope| {
             // Dropped when the run ends, or panics.
             let _ends = ends;
             scope.spawn(move || {
                 while is_over.recv_timeout(HEALTH_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                    self.set_healthy(healthy());
+                    ask();
                 }
             });
-            self.run(work)
-        });
-        self.set_healthy(true);
-        led
+            Election::lead(terms, work)
+        })
     }
 
     /// See [`crate::Election::cancel`].

@@ -1,15 +1,20 @@
 //! Priorities: what others see of them, and who keeps whom back.
 
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
 
 use crate::support::ground::grounds;
 use crate::support::{client, eventually, nodes_under, server, soon};
-use zkrecipes::{Client, ClientOptions, CreateMode, Election, ElectionOptions, ErrorKind, Leadership};
-use zkrecipes_embedded::Fault;
+use zkrecipes::{
+    Client, ClientOptions, CreateMode, Election, ElectionOptions, ErrorKind, Leadership, blocking,
+};
+use zkrecipes_embedded::{Fault, Server};
 
 const PATH: &str = "/elections/priority";
 const TWO: Duration = Duration::from_secs(2);
+/// In which what is waited for comes.
+const SOON: Duration = Duration::from_secs(15);
 
 fn candidate(client: &Client, priority: i32) -> Election {
     let options = ElectionOptions::default().priority(priority).drain(Duration::from_millis(500));
@@ -203,4 +208,136 @@ async fn a_run_of_who_is_not_healthy_ends_as_any_other() {
         assert_eq!(ended, if closes { Err(ErrorKind::Closed) } else { Ok(()) });
         assert!(nodes_under(&server, PATH).is_empty());
     }
+}
+
+fn blocking_candidate(server: &Server) -> blocking::Election {
+    let connected = blocking::Client::connect(&server.connect_string(), ClientOptions::default());
+    connected.expect("connected").election(PATH, b"", ElectionOptions::default()).expect("valid")
+}
+
+/// Says how it is, for as long as it takes, once somebody has asked.
+fn slow(ends: mpsc::Receiver<bool>) -> (impl FnMut() -> bool + Send, mpsc::Receiver<()>) {
+    let (tells, asked) = mpsc::channel();
+    let answer = move || {
+        let _ = tells.send(());
+        ends.recv().unwrap_or(true)
+    };
+    (answer, asked)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_cancelled_while_it_asks_for_the_first_time_never_leads() {
+    let server = server();
+    let client = client(&server).await;
+    let election = candidate(&client, 0);
+    let (answers, ends) = mpsc::channel();
+    let (healthy, asked) = slow(ends);
+    let ours = election.clone();
+    let running = tokio::spawn(async move {
+        let work = |_| async { Ok::<(), zkrecipes::Error>(()) };
+        ours.run_while_healthy(work, healthy).await
+    });
+    asked.recv().expect("asked");
+    election.cancel();
+    answers.send(true).expect("it waits");
+    soon("it ends", running).await.expect("joined").expect("cancelled");
+    assert!(nodes_under(&server, PATH).is_empty());
+}
+
+#[test]
+fn a_blocking_run_that_is_cancelled_while_it_asks_for_the_first_time_never_leads() {
+    let server = server();
+    let election = &blocking_candidate(&server);
+    let (answers, ends) = mpsc::channel();
+    let (healthy, asked) = slow(ends);
+    std::thread::scope(|scope| {
+        let work = |_| -> Result<(), zkrecipes::Error> { panic!("it was cancelled") };
+        let running = scope.spawn(move || election.run_while_healthy(work, healthy));
+        asked.recv().expect("asked");
+        election.cancel();
+        answers.send(true).expect("it waits");
+        running.join().expect("no panic").expect("cancelled");
+    });
+    assert!(nodes_under(&server, PATH).is_empty());
+}
+
+#[test]
+fn a_blocking_candidate_whose_check_panics_is_not_healthy_until_it_answers_again() {
+    let server = server();
+    let election = &blocking_candidate(&server);
+    let (panics, asked, terms) = (AtomicBool::new(true), AtomicUsize::new(0), AtomicUsize::new(0));
+    let until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let ends = Instant::now() + SOON;
+        while !is_so() {
+            if Instant::now() > ends {
+                election.cancel();
+                panic!("{what}");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let begun = |wanted: usize| until("it leads", &|| terms.load(Ordering::SeqCst) == wanted);
+    std::thread::scope(|scope| {
+        let healthy = || {
+            asked.fetch_add(1, Ordering::SeqCst);
+            !panics.load(Ordering::SeqCst) || panic!("on purpose")
+        };
+        let work = |leadership: blocking::Leadership| {
+            terms.fetch_add(1, Ordering::SeqCst);
+            let (tells, asked) = mpsc::channel();
+            let _told = leadership.on_revoke(move || {
+                let _ = tells.send(());
+            });
+            while leadership.is_held() && asked.recv_timeout(Duration::from_millis(10)).is_err() {}
+            Ok::<(), zkrecipes::Error>(())
+        };
+        let running = scope.spawn(move || election.run_while_healthy(work, healthy));
+        until("it is asked again", &|| asked.load(Ordering::SeqCst) == 2);
+        assert!(nodes_under(&server, PATH).is_empty(), "both answers were panics");
+        panics.store(false, Ordering::SeqCst);
+        begun(1);
+        panics.store(true, Ordering::SeqCst);
+        until("it stands no more", &|| nodes_under(&server, PATH).is_empty());
+        panics.store(false, Ordering::SeqCst);
+        begun(2);
+        election.cancel();
+        running.join().expect("no panic").expect("cancelled");
+    });
+}
+
+#[test]
+fn a_blocking_run_that_panics_leaves_no_candidate_that_is_not_healthy() {
+    let server = server();
+    let election = &blocking_candidate(&server);
+    let is_well = AtomicBool::new(true);
+    let asked_since = AtomicUsize::new(0);
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let work = |_| -> Result<(), zkrecipes::Error> {
+            is_well.store(false, Ordering::SeqCst);
+            // The first question after that may be under way.
+            while asked_since.load(Ordering::SeqCst) < 2 {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            panic!("on purpose")
+        };
+        let healthy = || {
+            let is_well = is_well.load(Ordering::SeqCst);
+            asked_since.fetch_add(usize::from(!is_well), Ordering::SeqCst);
+            is_well
+        };
+        election.run_while_healthy(work, healthy)
+    }));
+    assert!(panicked.is_err());
+    std::thread::scope(|scope| {
+        let (tells, begun) = mpsc::channel();
+        let work = move |_| {
+            let _ = tells.send(());
+            Ok::<(), zkrecipes::Error>(())
+        };
+        let running = scope.spawn(move || election.run(work));
+        let led = begun.recv_timeout(SOON);
+        election.cancel();
+        running.join().expect("no panic").expect("cancelled");
+        led.expect("it leads again");
+    });
 }

@@ -124,7 +124,7 @@ impl Election {
     /// # Cancel safety
     /// Dropping the future leaves nothing behind: the candidate is withdrawn in the background.
     pub fn campaign(&self) -> impl Future<Output = Result<Leadership>> + Send + use<> {
-        self.lead(None)
+        self.win(None)
     }
 
     /// Campaigns for as long as `limit`, then Timeout. Zero is one attempt without waiting.
@@ -135,10 +135,10 @@ impl Election {
         &self,
         limit: Duration,
     ) -> impl Future<Output = Result<Leadership>> + Send + use<> {
-        self.lead(Some(limit))
+        self.win(Some(limit))
     }
 
-    fn lead(&self, limit: Option<Duration>) -> impl Future<Output = Result<Leadership>> + Send + use<> {
+    fn win(&self, limit: Option<Duration>) -> impl Future<Output = Result<Leadership>> + Send + use<> {
         // Its place among the waits of this handle is taken now.
         let winning = self.handle.take(1, limit, Comes::WhenPolled);
         winning.map(|won| won.map(Leadership::of))
@@ -172,13 +172,21 @@ impl Election {
     ///
     /// # Cancel safety
     /// Dropping the future drops the future of `work` and resigns in the background.
-    pub async fn run<F, W, E>(&self, mut work: F) -> Result<()>
+    pub async fn run<F, W, E>(&self, work: F) -> Result<()>
     where
         F: FnMut(Leadership) -> W,
         W: Future<Output = Result<(), E>>,
         E: std::fmt::Display,
     {
-        let mut terms = self.terms()?;
+        Election::lead(self.terms()?, work).await
+    }
+
+    async fn lead<F, W, E>(mut terms: Terms, mut work: F) -> Result<()>
+    where
+        F: FnMut(Leadership) -> W,
+        W: Future<Output = Result<(), E>>,
+        E: std::fmt::Display,
+    {
         while let Some(leadership) = terms.next().await? {
             match leadership.serve(work(leadership.clone()), terms.stopped()).await {
                 Fate::Done(Err(error)) => terms.failed(&leadership, &error),
@@ -217,6 +225,8 @@ impl Election {
         E: std::fmt::Display,
     {
         let clock = self.handle.client().session()?.clock().clone();
+        // Made before anybody is asked: who cancels meanwhile ends this run.
+        let terms = self.terms()?;
         let _health = HealthEnds(self);
         self.set_healthy(healthy());
         let checking = async {
@@ -228,7 +238,7 @@ impl Election {
         tokio::select! {
             biased;
             () = checking => Ok(()),
-            ended = self.run(work) => ended,
+            ended = Election::lead(terms, work) => ended,
         }
     }
 
@@ -295,7 +305,7 @@ impl Election {
 pub const HEALTH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Nobody says any more how it is.
-struct HealthEnds<'a>(&'a Election);
+pub(crate) struct HealthEnds<'a>(pub(crate) &'a Election);
 
 impl Drop for HealthEnds<'_> {
     fn drop(&mut self) {
