@@ -128,7 +128,7 @@ pub fn kept(handle: &Handle) -> Vec<Held> {
 
 /// The version of a config that is set where it had that one, or where there was none.
 pub fn version_after(version: Option<i32>) -> i32 {
-    version.map_or(0, crate::recipes::config::version_after)
+    crate::recipes::config::version_set(version)
 }
 
 /// Something to look at while a call blocks, such as the interpreter's pending signals.

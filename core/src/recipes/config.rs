@@ -78,7 +78,7 @@ pub struct Versioned {
 impl Versioned {
     /// What was set where that version was, or where there was none.
     pub(crate) fn after(version: Option<i32>, value: Vec<u8>) -> Versioned {
-        Versioned { value, version: crate::drive::version_after(version) }
+        Versioned { value, version: version_set(version) }
     }
 }
 
@@ -359,11 +359,16 @@ struct Setting<'a> {
 const ANY: i32 = -1;
 
 /// The version behind that one. What we set is not left at [`ANY`].
-pub(crate) fn version_after(version: i32) -> i32 {
+fn version_after(version: i32) -> i32 {
     match version.wrapping_add(1) {
         ANY => ANY + 1,
         next => next,
     }
+}
+
+/// The version of what is set where that one was, or where there was no value.
+pub(crate) fn version_set(version: Option<i32>) -> i32 {
+    version.map_or(0, version_after)
 }
 
 /// What sets the value where it has that version, in one transaction.
