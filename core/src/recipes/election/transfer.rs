@@ -26,14 +26,14 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 const VERB: &str = "transfer";
 
-/// How the chosen one stands.
-enum Way {
+/// Who stands between the leader and the chosen one.
+enum Between {
     /// Nobody stands between.
-    Clear,
-    /// These do.
-    Barred(Vec<SeenContender>),
-    /// There is no such candidate, or not any more.
     Nobody,
+    /// These do.
+    Candidates(Vec<SeenContender>),
+    /// There is no such candidate, or not any more.
+    NoSuchCandidate,
 }
 
 impl Election {
@@ -50,7 +50,7 @@ impl Election {
         let held = self.handle.held()?;
         let session = self.handle.client().session()?;
         let mut call = session.call(Some(LIMIT));
-        let chosen = match self.clear_the_way(&held, to, &mut call).await {
+        let chosen = match self.move_those_between(&held, to, &mut call).await {
             Ok(Some(chosen)) => chosen,
             Ok(None) => return Ok(false),
             Err(error) if error.kind() == ErrorKind::Timeout => return Ok(false),
@@ -65,7 +65,7 @@ impl Election {
     }
 
     /// The name of the chosen one's node, once nobody stands between; `None` if there is no such candidate.
-    async fn clear_the_way(&self, held: &Held, to: &str, call: &mut Call) -> Result<Option<String>> {
+    async fn move_those_between(&self, held: &Held, to: &str, call: &mut Call) -> Result<Option<String>> {
         let own = path::name(&held.hold().node().path);
         let (mut chosen, mut asked) = (None, Vec::new());
         loop {
@@ -80,10 +80,10 @@ impl Election {
             if name == own {
                 return Ok(chosen);
             }
-            let between = match way(queue, own, name) {
-                Way::Clear => return Ok(chosen),
-                Way::Nobody => return Ok(None),
-                Way::Barred(between) => between,
+            let between = match between(queue, own, name) {
+                Between::Nobody => return Ok(chosen),
+                Between::NoSuchCandidate => return Ok(None),
+                Between::Candidates(between) => between,
             };
             for one in &between {
                 let node = path::join(self.path(), &one.entry.name);
@@ -109,13 +109,13 @@ impl Election {
     }
 }
 
-fn way(queue: Vec<SeenContender>, own: &str, chosen: &str) -> Way {
+fn between(queue: Vec<SeenContender>, own: &str, chosen: &str) -> Between {
     let at = |name: &str| queue.iter().position(|one| one.entry.name == name);
     match (at(own), at(chosen)) {
         (Some(own), Some(chosen)) if own < chosen => {
             let between: Vec<_> = queue.into_iter().take(chosen).skip(own + 1).collect();
-            if between.is_empty() { Way::Clear } else { Way::Barred(between) }
+            if between.is_empty() { Between::Nobody } else { Between::Candidates(between) }
         }
-        _ => Way::Nobody,
+        _ => Between::NoSuchCandidate,
     }
 }
