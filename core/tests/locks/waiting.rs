@@ -46,7 +46,7 @@ async fn who_waits_is_told_for_whom_after_a_second_for_one_read_each_time() -> R
     let begun = Instant::now();
     let waiting = tokio::spawn(lock.acquire());
     eventually("it queues", || crate::support::nodes_under(&server, path).len() == 3).await;
-    eventually("it watches", || server.watch_count() >= 4).await;
+    eventually("it watches", || server.watch_count() == 5).await;
     server.clear_log();
     until_told(&told, 1).await;
     assert!(begun.elapsed() >= Duration::from_secs(1));
