@@ -182,7 +182,7 @@ fn the_layout_chooses_whose_election_it_is() {
 #[test]
 fn who_has_a_higher_priority_leads_and_the_other_one_stands_again() {
     let server = server();
-    let lower = standing(&server, &["--identity", "lower", "--priority", "-1"], "echo lower; cat");
+    let lower = standing(&server, &["--identity", "lower", "--priority", "-1"], "echo lower; exec cat");
     lower.out.line_with("lower");
     let mut higher = standing(&server, &["--identity", "higher"], UNTIL_A_LINE);
     assert_eq!(higher.out.line(), "started");
@@ -191,6 +191,8 @@ fn who_has_a_higher_priority_leads_and_the_other_one_stands_again() {
     assert_eq!(higher.end().status, 0);
     lower.out.line_with("lower");
     lower.signal(libc::SIGTERM);
+    // Before its input ends, which would end `cat`, too.
+    assert_eq!(lower.out.rest(), "");
     assert_eq!(lower.end().status, 128 + libc::SIGTERM);
     assert_nothing_left(&server, PATH);
 }
