@@ -39,8 +39,8 @@
  * Threads. Every function may be called from any thread. Callbacks of one client run one at a time, losses apart, on
  * delivery threads of the library; once the client was asked for zkr_client_event_fd, all of them run inside
  * zkr_client_dispatch. A callback must not block: blocking verbs inside one return ZKR_DEADLOCK, their _async forms work
- * everywhere. pthread_cancel ends no thread inside a function of the library: the thread ends at its first cancellation
- * point behind it. To withdraw a call that blocks, cancel its zkr_cancel_token.
+ * everywhere. A thread that pthread_cancel is called for while it is in a function of the library goes on until that has
+ * returned, and ends at its next cancellation point. To withdraw a call that blocks, cancel its zkr_cancel_token.
  *
  * Ending callbacks. One rule for zkr_subscription_free and zkr_client_free: outside callbacks they return when the
  * callbacks that they end are over, and none of them comes afterwards, so what those use may be freed next; hold no lock

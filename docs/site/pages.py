@@ -31,7 +31,7 @@ def recipes() -> tuple[list[str], list[str]]:
 
 # The order of the pages in the menu.
 MENU = {
-    "Begin": ["install", "start/python", "start/node", "start/rust", "start/c", "start/cpp", "start/shell", "concepts", "how-to", "frameworks"],
+    "Begin": ["install", "start/python", "start/node", "start/rust", "start/c", "start/cpp", "start/shell", "concepts", "how-to", "long-running", "frameworks"],
     "Recipes": recipes()[1],
     "Look up": ["guide", "options", "errors", "observability", "command", "reference", "python-reference", "asyncio-reference", "testing-reference", "otel-reference", "rust-guest"],
     "In production": ["production", "fencing", "sizing", "security", "forks", "testing"],

@@ -44,8 +44,8 @@ export interface ElectionRunOptions extends SignalOptions {
 }
 
 /**
- * One term of a leader. Releasing it is resigning. In `election.run` its `signal` aborts whatever ends the term: not only when it
- * is lost, also when somebody asks for it, when the run is stopped, or when somebody resigns, unless that is the work itself.
+ * One term of a leader. Releasing it is resigning. In `election.run` its `signal` aborts whatever ends the term: it is lost,
+ * somebody asks for it, the run is stopped, or code outside of the work resigns.
  */
 export class Leadership extends Held {
   private constructor()

@@ -55,6 +55,30 @@ def today() -> str:
     return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
 
 
+def test_a_night_is_finished_although_who_began_it_dies(world: World) -> None:
+    here = world.example("python/nightly")
+
+    def nightly() -> Program:
+        return world.start(PYTHON, "-m", "gated_steps", cwd=here)
+
+    day = today()
+    first = nightly()
+    world.gate.begun(1)
+    second = nightly()
+    eventually(lambda: len(world.line("/cron/nightly/lock")) == 2, "the second one waits")
+    world.gate.open()
+    first.kill()
+    world.server.expire(world.holder("/cron/nightly/lock"))
+    assert second.ends(None) == 0, second.said
+    # A step that was done is not done again; one that was begun is.
+    assert re.findall(r"(\w+) with token", first.said) == ["export", "load"]
+    assert re.findall(r"(\w+) with token", second.said) == ["load", "report"]
+    third = nightly()
+    assert third.ends(None) == 0
+    if today() == day:
+        assert third.said == "all is done\n"
+
+
 def test_one_scheduler_of_apscheduler_acts(world: World) -> None:
     here = world.example("python/apscheduler")
     first = world.start(PYTHON, "scheduler.py", cwd=here)

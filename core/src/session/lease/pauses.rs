@@ -115,7 +115,74 @@ fn a_pause_as_long_as_is_promised_costs_nothing() {
     }
 }
 
-/// The table of docs/production.md, in fortieths of T.
+/// The rows of a table of docs/production.md behind the line with which it begins, cell by cell.
+fn rows(head: &str) -> Vec<Vec<String>> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/production.md");
+    let page = std::fs::read_to_string(path).expect("the page");
+    let lines = page.lines().skip_while(|line| !line.starts_with(head)).skip(2);
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
+    lines.take_while(|line| line.starts_with('|')).map(cells).collect()
+}
+
+/// The number of a cell, in a unit that it names.
+fn number(cell: &str, unit: &str) -> Option<f64> {
+    cell.strip_suffix(unit)?.trim().parse().ok()
+}
+
+/// So many parts of `T`.
+fn part(of_all: f64) -> u64 {
+    (T as f64 * of_all).round() as u64
+}
+
+#[test]
+fn the_page_says_what_a_pause_costs_at_each_session_timeout() {
+    let relaxed = LeaseTerms { mode: LeaseMode::Relaxed, ..LeaseTerms::default() };
+    let columns =
+        [vec![LeaseTerms::default(), known(T / 2)], vec![known(T / 4), known(T / 15)], vec![relaxed]];
+    let rows = rows("| T | nothing said |");
+    let slowest: Vec<u64> = rows.last().expect("answers")[1..4]
+        .iter()
+        .map(|cell| T / cell.strip_prefix("T/").expect("a part").parse::<u64>().expect("a number"))
+        .collect();
+    let mut seen = 0;
+    for row in &rows[..rows.len() - 1] {
+        let (timeout, unit) = number(&row[0], "s").map_or((1.0, "T"), |seconds| (seconds, "s"));
+        for ((cell, terms), answer) in row[1..4].iter().zip(&columns).zip(&slowest) {
+            let said = part(number(cell, unit).expect("a pause") / timeout);
+            for terms in terms {
+                let promised = Lease::tolerates(Duration::from_millis(T), *terms).as_millis() as u64;
+                assert_eq!(said, promised, "{row:?}: {terms:?}");
+                assert!(bears(*terms, *answer, said), "{row:?}: {terms:?}");
+                seen += 1;
+            }
+        }
+        // TCP may take as long again to come through.
+        let (usual, dropped) = (number(&row[1], unit), number(&row[4], unit));
+        assert_eq!(
+            usual.map(|usual| (usual * 50.0).round()),
+            dropped.map(|it| (it * 100.0).round()),
+            "{row:?}"
+        );
+    }
+    assert_eq!(seen, 35);
+}
+
+#[test]
+fn the_page_says_what_slower_answers_leave() {
+    let relaxed = LeaseTerms { mode: LeaseMode::Relaxed, ..LeaseTerms::default() };
+    let rows = rows("| | T/25 | T/16");
+    for (row, terms) in rows[1..].iter().zip([LeaseTerms::default(), known(T / 5), relaxed]) {
+        for (cell, slower) in row[1..].iter().zip([25, 16, 12, 8]) {
+            match number(cell, "T") {
+                Some(said) => assert!(bears(terms, T / slower, part(said)), "{row:?}: {cell}"),
+                None => assert_eq!(cell, "nothing is lost, but no pause is borne"),
+            }
+        }
+    }
+    assert_eq!(rows.len(), 4);
+}
+
+/// In fortieths of T.
 #[test]
 fn slower_answers_leave_less() {
     let relaxed = LeaseTerms { mode: LeaseMode::Relaxed, ..LeaseTerms::default() };
