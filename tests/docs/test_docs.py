@@ -39,8 +39,14 @@ ENDED = {
     ("A daemon with epoll", "c"): (signal.SIGTERM, "working with", "closed"),
     ("A leader", "python"): (signal.SIGTERM, "leading", "stopped"),
     ("A leader", "js"): (signal.SIGTERM, "leading", "stopped"),
+    ("A preferred leader", "python"): (signal.SIGTERM, "leading", "stopped"),
+    ("A preferred leader", "js"): (signal.SIGTERM, "leading", "stopped"),
+    ("A queue worker that lasts", "python"): (signal.SIGTERM, "mail to alice", "stopped"),
+    ("A queue worker that lasts", "js"): (signal.SIGTERM, "mail to alice", "stopped"),
     ("A worker on a queue", "python"): (signal.SIGTERM, "mail to alice", "stopped"),
     ("A worker on a queue", "js"): (signal.SIGTERM, "mail to alice", "stopped"),
+    ("Partitions", "python"): (signal.SIGTERM, "copying", "stopped"),
+    ("Partitions", "js"): (signal.SIGTERM, "copying", "stopped"),
     ("Permits, and Ctrl-C", "python"): (signal.SIGINT, "begins", "asyncio.gather"),
     ("Permits, and Ctrl-C", "js"): (signal.SIGINT, "begins", "interrupted"),
 }
@@ -118,6 +124,26 @@ def test_every_example_of_a_framework_is_shown() -> None:
 
 def test_the_table_of_recipes_is_that_of_the_readme() -> None:
     assert not tables.is_stale(), "docs/site/tables.py --write"
+
+
+def test_the_faults_of_the_page_are_those_of_the_kit() -> None:
+    page = (ROOT / "docs/testing.md").read_text().split("\n### All faults\n")[1].split("\n`Ensemble`")[0]
+    actions, keys = (re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE) for table in page.split("\n| key |"))
+    with EmbeddedServer() as server:
+        for action in actions:
+            server.inject(action.strip("`"))
+        server.clear_faults()
+        for key in re.findall(r"[^`]+=[^`]+", " ".join(keys)):
+            action = {"by": "delay_reply", "for": "black_hole"}.get(key.split("=")[0], "drop_before")
+            server.inject(f"{action} {key}")
+        with pytest.raises(zkrecipes.Invalid) as refused:
+            server.inject("explode")
+        listed = set(re.findall(r"[a-z]+(?:_[a-z]+)+", str(refused.value).split("there are")[1]))
+        assert listed == {action.strip("`").split()[0] for action in actions}
+        with pytest.raises(zkrecipes.Invalid) as refused:
+            server.inject("drop_before create colour=red")
+        words = re.findall(r"\w+", str(refused.value).split("there are")[1].split(":")[0])
+        assert {key.split("=")[0] for key in re.findall(r"\w+=", " ".join(keys))} <= set(words)
 
 
 def test_the_reference_of_python_has_the_types_of_the_stubs_and_the_names_of_users() -> None:
@@ -227,15 +253,37 @@ STRICT = ["-O0", "-Wall", "-Wextra", "-Werror"]
 RUN_IN_CPP = [one for one in of("cpp", whole=True) if "ZKR_ALL" in os.environ or one.page == "docs/start/cpp.md"]
 
 
-@pytest.mark.parametrize("snippet", of("c", whole=True) + RUN_IN_CPP, ids=lambda one: f"{one}-{one.language}")
-def test_a_program_in_c_compiles_and_runs(snippet: Snippet, prefix: Path) -> None:
+def program_of(snippet: Snippet, prefix: Path) -> Path:
     path = written(snippet, f".{snippet.language}")
     program = path.with_suffix("")
     libraries = [f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lzkrecipes_testing", "-lzkrecipes", "-pthread"]
     subprocess.run(
         [*FLAGS[snippet.language], *STRICT, f"-I{prefix}/include", "-o", program, path, *libraries], check=True
     )
-    run(snippet, program)
+    return program
+
+
+@pytest.mark.parametrize("snippet", of("c", whole=True) + RUN_IN_CPP, ids=lambda one: f"{one}-{one.language}")
+def test_a_program_in_c_compiles_and_runs(snippet: Snippet, prefix: Path) -> None:
+    run(snippet, program_of(snippet, prefix))
+
+
+def test_a_daemon_waits_for_its_server(prefix: Path) -> None:
+    (snippet,) = (one for one in of("c", whole=True) if one.heading == "A daemon that starts without a server")
+    program = program_of(snippet, prefix)
+    with EmbeddedServer(tick=0.05) as server:
+        server.stop()
+        environment = {**os.environ, "ZKRECIPES_HOSTS": server.connect_string}
+        for ends in (True, False):
+            with subprocess.Popen([program], env=environment, stdout=subprocess.PIPE, text=True) as daemon:
+                assert daemon.stdout
+                assert daemon.stdout.readline() == "waiting for the servers\n"
+                if ends:
+                    daemon.terminate()
+                else:
+                    server.restart()
+                    assert daemon.stdout.readline().startswith("working with fencing token")
+                assert daemon.wait(30) == 0
 
 
 @functools.cache
