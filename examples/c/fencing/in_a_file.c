@@ -1,10 +1,12 @@
-/* A report in a file that only the holder of a lock writes, also when an earlier holder wakes up late. The file
- * beside it is that of examples/python/fencing/in_a_file.py, so that programs in both languages may share a report.
+/* A report in a file that only the holder of a lock writes, also when an earlier holder wakes up late. The
+ * file beside it is that of examples/python/fencing/in_a_file.py, so that programs in both languages may
+ * share a report.
  *
  *   cc -o in_a_file in_a_file.c $(pkg-config --cflags --libs zkrecipes)
  *   echo "one line more" | ZKRECIPES_HOSTS=zk1:2181 ./in_a_file /var/lib/report
  */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,8 +19,8 @@
 /* STALE: another holder has come since, what we know is old, and nothing was written. */
 enum result { DONE, STALE, FAILED };
 
-/* Beside the file, in NAME.fence, stands the highest token. It is never deleted, and is locked while the file is read
- * or replaced: until the descriptor is closed, or its process has ended. */
+/* Beside the file, in NAME.fence, stands the highest token. It is never deleted, and is locked while the file
+ * is read or replaced: until the descriptor is closed, or its process has ended. */
 static enum result enter(const char *path, uint64_t token, int *fence) {
   char name[4096], text[32] = "";
   snprintf(name, sizeof name, "%s.fence", path);
@@ -39,8 +41,13 @@ static enum result take_over(const char *path, uint64_t token, char *body, size_
   int fence = -1;
   enum result result = enter(path, token, &fence);
   FILE *file = result == DONE ? fopen(path, "r") : NULL;
-  size_t length = file ? fread(body, 1, size - 1, file) : 0;
-  body[length] = '\0';
+  size_t length = file ? fread(body, 1, size, file) : 0;
+  if (result == DONE && !file && errno != ENOENT) result = FAILED;
+  if (file && (ferror(file) || length == size)) {
+    errno = length == size ? EFBIG : EIO; /* what does not fit would be lost */
+    result = FAILED;
+  }
+  body[length < size ? length : 0] = '\0';
   if (file) fclose(file);
   leave(fence);
   return result;
@@ -85,7 +92,8 @@ int main(int count, char **arguments) {
     result = replace(path, token, body);
   }
   if (result == DONE) printf("written with token %" PRIu64 "\n", token);
-  if (result == STALE) fprintf(stderr, "nothing was written: a token above %" PRIu64 " has come since\n", token);
+  if (result == STALE)
+    fprintf(stderr, "nothing was written: a token above %" PRIu64 " has come since\n", token);
   if (result == FAILED) perror(path);
 end:
   if (error) fprintf(stderr, "%s\n", zkr_error_message(error));

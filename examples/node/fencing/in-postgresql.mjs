@@ -34,6 +34,7 @@ export async function fenced(database, resource, token, body) {
 export async function main(place, work = async (body) => `${body}one line more\n`) {
   // A holder that is paused within a transaction keeps the row: after this time the server takes the transaction back.
   const database = new pg.Client({ connectionString: place, idle_in_transaction_session_timeout: 10_000 })
+  database.on('error', () => {}) // ended by the server: the next query says so
   await database.connect()
   const client = await Client.connect() // ZKRECIPES_HOSTS
   try {
