@@ -56,12 +56,14 @@ export interface Metrics {
   readonly revocations: number
   /** Nodes of others that were deleted by force. */
   readonly forced: number
-  /** How many were ahead when a line was looked at last. */
+  /** How many stood ahead in the line that an acquire has looked at last. */
   readonly queueDepth: number
   /** The most that were ever ahead. */
   readonly queueDepthMax: number
   /** The least that was left of the lease when it was extended, while something was held. */
   readonly leaseMarginMin: number | undefined
+  /** How long the servers keep the session when they do not hear from this client, as they granted it. */
+  readonly sessionTimeout: number
   /** Callbacks that took longer than a second. */
   readonly slowCallbacks: number
   /** All of it as the text that Prometheus reads; times are in seconds there. */

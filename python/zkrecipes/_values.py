@@ -274,11 +274,13 @@ class Metrics(NamedTuple):
     forced: int
     """Nodes of others that were deleted by force."""
     queue_depth: int
-    """How many were ahead when a line was looked at last."""
+    """How many stood ahead in the line that an acquire has looked at last."""
     queue_depth_max: int
     """The most that were ever ahead."""
     lease_margin_min: float | None
     """The least that was left of the lease when it was extended, while something was held."""
+    session_timeout: float
+    """How long the servers keep the session when they do not hear from this client, as they granted it."""
     slow_callbacks: int
     """Callbacks that took longer than a second."""
     prometheus: str

@@ -122,6 +122,28 @@ impl Metric for Least {
     }
 }
 
+/// A time, as it was last told.
+#[derive(Default)]
+pub(crate) struct Latest(AtomicU64);
+
+impl Latest {
+    pub(crate) fn set(&self, time: Duration) {
+        self.0.store(time.as_nanos() as u64, Ordering::Relaxed);
+    }
+}
+
+impl Metric for Latest {
+    type Seen = Duration;
+
+    fn see(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+
+    fn value(seen: &Duration) -> MetricValue<'_> {
+        MetricValue::Time(Some(*seen))
+    }
+}
+
 /// What a request asks for.
 #[derive(Copy, Clone)]
 pub(crate) enum Request {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 pub use kinds::Histogram;
 pub(crate) use kinds::Request;
-use kinds::{Count, Gauge, Least, Losses, Metric, Most, Requests, Tally};
+use kinds::{Count, Gauge, Latest, Least, Losses, Metric, Most, Requests, Tally};
 
 /// The one table: what is counted, how, and as what it is read. The documentation is what Prometheus is told, too.
 macro_rules! metrics {
@@ -118,12 +118,14 @@ metrics! {
     revocations: Count => u64,
     /// Nodes of others that were deleted by force.
     forced: Count => u64,
-    /// How many were ahead when a line was looked at last.
+    /// How many stood ahead in the line that an acquire has looked at last.
     queue_depth: Gauge => u64,
     /// The most that were ever ahead.
     queue_depth_max: Most => u64,
     /// The least that was left of the lease when it was extended, while something was held.
     lease_margin_min: Least => Option<Duration>,
+    /// How long the servers keep the session when they do not hear from this client, as they granted it.
+    session_timeout: Latest => Duration,
     /// Callbacks that took longer than a second.
     slow_callbacks: Count => u64,
 }

@@ -419,6 +419,7 @@ async fn prometheus_is_told_every_metric_once_with_its_meaning() -> Result<(), E
         assert!(is_told || sample.name == "lease_margin_min", "{}: {text}", sample.name);
     }
     assert!(text.contains("zkrecipes_losses_total{reason=\"session\"} 0\n"), "{text}");
+    assert!(text.contains("zkrecipes_session_timeout_seconds 10\n"), "{text}");
     assert!(text.contains("zkrecipes_waits_seconds_bucket{le=\"+Inf\"} 1\n"), "{text}");
     assert!(text.contains("zkrecipes_waits_seconds_count 1\n"), "{text}");
     let numbers: BTreeMap<_, _> = metrics.numbers().into_iter().collect();

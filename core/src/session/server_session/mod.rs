@@ -137,6 +137,7 @@ impl ServerSession {
         counters: Arc<Counters>,
     ) -> Arc<ServerSession> {
         let lease = Lease::new(wire.session_timeout(), terms, asked, clock.now());
+        counters.session_timeout.set(wire.session_timeout());
         let synced = wire.link().generation;
         Arc::new(ServerSession {
             wire,
