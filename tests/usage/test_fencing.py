@@ -25,6 +25,7 @@ S3 = {
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_REQUEST_CHECKSUM_CALCULATION": "when_required",
     "AWS_EC2_METADATA_DISABLED": "true",
+    "NO_PROXY": "127.0.0.1",
 }
 
 
