@@ -339,11 +339,12 @@ async fn that_it_stays_held_is_told_to_those_alone_who_hold() {
         };
         server.drop_connections();
         let session = format!("{:#x}", client.session_id());
-        // Of a connection that is young it may not say the server.
         let of_it = || said_of(&session).into_iter().find(|record| record.event == "suspended");
         eventually("it is told", || of_it().is_some()).await;
         let record = of_it().expect("it is told");
         assert_eq!(number(&record, "lease_ms") > 0, holds, "{record:?}");
+        // Also of a connection that is young.
+        assert_eq!(text(&record, "server"), server.connect_string(), "{record:?}");
         assert_eq!(record.message.contains("what is held stays held"), holds, "{record:?}");
         drop(held);
         client.close(Some(SOON)).await.expect("closed");

@@ -69,7 +69,7 @@ pub trait Wire: Send + Sync {
     }
     /// How the connection stands at this very moment.
     fn link(&self) -> Link;
-    /// The server at the other end, as `host:port`, as far as that is known.
+    /// The server at the other end, or of the connection that has broken, as `host:port`, as far as that is known.
     fn server(&self) -> Option<String> {
         None
     }

@@ -120,6 +120,7 @@ impl<A: Answering, W> Machine<A, W> {
     fn established(&mut self, now: Moment) {
         self.proving = None;
         self.phase = Phase::Up;
+        self.connected_to = Some(self.servers.current().clone());
         self.servers.took();
         self.enter(LinkState::Up);
         for letter in self.watches.again(self.seen) {

@@ -92,6 +92,8 @@ pub(crate) struct Machine<A, W> {
     /// What becomes of each attempt.
     noted: Arc<Noted>,
     servers: Servers,
+    /// That of the connection, or of the last one.
+    connected_to: Option<Server>,
     phase: Phase,
     /// So long the phase lasts at most; a connection that is up, and the end, have no such limit.
     until: Moment,
@@ -148,6 +150,7 @@ impl<A: Answering, W> Machine<A, W> {
             options,
             noted,
             servers: Servers::shuffled(servers),
+            connected_to: None,
             phase: Phase::Pausing,
             until: now,
             session: None,
@@ -191,9 +194,9 @@ impl<A: Answering, W> Machine<A, W> {
         self.session.as_ref().map_or(self.options.session_timeout, |granted| granted.timeout)
     }
 
-    /// The server that the connection is with.
+    /// The server that the connection is with; of one that has broken it is still told.
     pub(crate) fn server(&self) -> Option<&Server> {
-        matches!(self.phase, Phase::Up).then(|| self.servers.current())
+        self.connected_to.as_ref()
     }
 
     pub(crate) fn cause(&self) -> Option<&str> {
