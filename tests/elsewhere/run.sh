@@ -77,16 +77,15 @@ wheel_takes_a_lock_on_an_old_system() {
     on_zookeeper "${as_root[@]}" chroot "$tree" /tmp/venv/bin/python /tmp/lock.py {} /tmp/venv/bin/zkrecipes
 }
 
-# npm has each major of Node as a package. It pins by hash only what a lock names, and a lock would name one release: the newest of
-# each major is what people have, and nothing but this check runs it.
+# npm has each major of Node as a package: pinned by hash in node/package-lock.json, which `npm update --package-lock-only` there renews.
 npm_packages_take_a_lock_in_every_major_of_node() {
-    local major
+    local nodes=$place/nodes major
+    mkdir -p "$nodes"
+    cp tests/elsewhere/node/.npmrc tests/elsewhere/node/package.json tests/elsewhere/node/package-lock.json "$nodes"
+    (cd "$nodes" && npm ci --ignore-scripts --loglevel=error)
     for major in 18 20 22 24; do
-        mkdir -p "$place/node-$major"
-        echo '{}' >"$place/node-$major/package.json"
-        npm install --prefix "$place/node-$major" --silent --no-audit --no-fund "node@$major"
-        NODE=$place/node-$major/node_modules/node/bin/node
-        "$NODE" --version | grep -q "^v$major\\."
+        NODE=$nodes/node_modules/node-$major-$platform/bin/node
+        "$NODE" --version | grep -q "^v$major\."
         NODE=$NODE on_zookeeper tests/elsewhere/smoke.sh "$platform-gnu" {} node
     done
 }
