@@ -144,7 +144,8 @@ impl Onlooker {
         let mut fingerprint = Vec::new();
         for parent in parents {
             let stat = self.client.nodes().exists(parent).await?;
-            fingerprint.push(stat.map_or((0, 0), |stat| (stat.czxid, stat.cversion)));
+            // Not every kind of server tells of one that has gone by `pzxid`.
+            fingerprint.push(stat.map_or((0, 0, 0), |stat| (stat.czxid, stat.pzxid, stat.num_children)));
         }
         Ok(fingerprint)
     }
@@ -159,7 +160,7 @@ impl Onlooker {
     }
 }
 
-pub(crate) type Fingerprint = Vec<(i64, i32)>;
+pub(crate) type Fingerprint = Vec<(i64, i64, i32)>;
 
 /// Where the waiters of kazoo's semaphore at `path` queue; it is there before the semaphore is, which has its size as data.
 pub(crate) fn kazoos_queue(path: &str) -> String {

@@ -52,6 +52,8 @@ pub(super) struct QueueRoom {
     unlooked: usize,
     /// The number of the item that was put last.
     newest: Option<i32>,
+    /// When the items' parent was created by which that number was given.
+    parent: Option<i64>,
     /// When it was last looked who may delete its items, beside a put.
     pub(super) looked_for_strangers: Option<Moment>,
     /// While the queue is full.
@@ -123,6 +125,7 @@ impl QueueRoom {
             bound,
             unlooked: 0,
             newest: None,
+            parent: None,
             looked_for_strangers: None,
             waiting: RoomWait::default(),
         }
@@ -223,6 +226,12 @@ impl QueueRoom {
                 Ok(stat) => stat,
                 Err(failure) => return Err(failure.about(VERB, &self.items)),
             };
+            if let Some(parent) = &stat
+                && self.parent.replace(parent.czxid).is_some_and(|before| before != parent.czxid)
+            {
+                // Somebody else has begun them anew.
+                self.newest = None;
+            }
             let Some(parent) = stat.filter(|parent| is_nearly_used_up(parent, self.newest)) else {
                 break stat;
             };
@@ -334,17 +343,17 @@ async fn begin_anew(items: &str, call: &mut Call) -> Result<bool> {
     }
 }
 
-/// The number that its next child gets. What a server tells as `cversion` is how many were made and how many went, modulo 2^32. Not
-/// every kind of server counts so.
+/// The number that its next child gets, for who knows none. What a server tells as `cversion` is how many were made and how many
+/// went, modulo 2^32. Not every kind of server counts so. Where it tells too little, who has put something knows better; where it
+/// tells too much, who has not waits once until all items are gone.
 fn next_number(parent: &Stat) -> u32 {
     (parent.cversion as u32).wrapping_add(parent.num_children as u32) / 2
 }
 
-/// Whether its children soon get numbers that tell nothing of the order. The number of the newest item outweighs what the server
-/// counts, and who knows none puts one item to learn it.
+/// Whether its children soon get numbers that tell nothing of the order. Where the number of the newest item is known, it alone
+/// decides; who knows none puts one item to learn it.
 fn is_nearly_used_up(parent: &Stat, newest: Option<i32>) -> bool {
-    let is_near = |number: u32| number > i32::MAX as u32 - NUMBERS_LEFT_OVER;
-    is_near(next_number(parent)) && newest.is_none_or(|newest| is_near(newest as u32))
+    newest.map_or_else(|| next_number(parent), |newest| newest as u32) > i32::MAX as u32 - NUMBERS_LEFT_OVER
 }
 
 /// Whether those who know no number may find out by an item each: behind the first tenth of what is left over they wait like all others.
@@ -402,14 +411,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_the_newest_item_outweighs_what_a_server_counts() {
+    fn whatever_a_server_counts_the_number_of_the_newest_item_decides() {
         let parent = |made: u32| Stat { cversion: (2 * made) as i32, ..Stat::default() };
         let nearly_all = i32::MAX as u32 - 1;
         assert!(is_nearly_used_up(&parent(nearly_all), None));
-        assert!(is_nearly_used_up(&parent(nearly_all), Some(i32::MAX - 2)));
-        assert!(is_nearly_used_up(&parent(nearly_all), Some(i32::MIN)), "behind the end");
-        assert!(!is_nearly_used_up(&parent(nearly_all), Some(1_000_000)));
-        // Somebody else has begun them anew.
-        assert!(!is_nearly_used_up(&parent(5), Some(i32::MAX - 2)));
+        for counted in [0, 5, nearly_all] {
+            assert!(is_nearly_used_up(&parent(counted), Some(i32::MAX - 2)), "{counted}");
+            assert!(is_nearly_used_up(&parent(counted), Some(i32::MIN)), "{counted}: behind the end");
+            assert!(!is_nearly_used_up(&parent(counted), Some(1_000_000)), "{counted}");
+        }
     }
 }
