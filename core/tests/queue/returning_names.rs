@@ -230,6 +230,32 @@ async fn an_ack_that_was_lost_acknowledges_nothing_of_anothers() {
     }
 }
 
+/// What waits for a connection does not leave on it before it was looked what has the name by then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_that_is_let_go_without_a_connection_leaves_that_of_the_next_one_alone() {
+    for ground in grounds() {
+        let (first, other) = world(&ground).await;
+        let (queue, theirs) = (queue_of(&first), queue_of(&other));
+        theirs.put(b"old").await.expect("put");
+        let item = soon("the claim", queue.claim()).await.expect("there is one");
+        disconnect(&ground, &first).await;
+        let mut letting_go = Box::pin(item.release());
+        assert!((&mut letting_go).now_or_never().is_none(), "nobody can be asked");
+        other.nodes().delete(&claim(), None).await.expect("by force");
+        soon("the claim", theirs.claim()).await.expect("it is free").ack().await.expect("theirs");
+        parent_made_anew(&other).await;
+        theirs.put(b"new").await.expect("put");
+        let claimed = soon("the claim", theirs.claim()).await.expect("it is free");
+        assert_eq!((claimed.node(), claimed.attempts()), (&*claim(), item.attempts()), "it looks the same");
+        ground.clear_faults();
+        let error = soon("the end", letting_go).await.expect_err("it was taken away");
+        assert_eq!(error.kind(), ErrorKind::NotHeld, "{error}");
+        first.close(Some(TEN)).await.expect("what it had in the background is done");
+        claimed.verify().await.expect("it stands");
+        claimed.ack().await.expect("theirs");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_claim_that_is_lost_deletes_no_claim_of_anothers() {
     for ground in grounds() {

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ServerSession;
+use super::{ConnectionId, ServerSession};
 use crate::path;
 use crate::session::backoff::Backoff;
 use crate::session::clock::Later;
-use crate::session::wire::{Flight, WireError, Write};
+use crate::session::wire::{Flight, Stat, WireError, Write};
 
 /// How soon a deletion that was denied is tried again, and at longest.
 const FIRST_WHEN_DENIED: Duration = Duration::from_secs(1);
@@ -17,6 +17,14 @@ const LAST_WHEN_DENIED: Duration = Duration::from_secs(10);
 /// Between two attempts. A request made while there is no connection waits for one by itself.
 fn pause() -> Backoff {
     Backoff::new(Duration::from_millis(50), Duration::from_secs(2))
+}
+
+/// What has been asked for on one connection.
+struct LookedAt {
+    on: ConnectionId,
+    settled: Flight<()>,
+    found: Flight<Option<Stat>>,
+    guard: Option<Flight<Option<Stat>>>,
 }
 
 impl ServerSession {
@@ -37,7 +45,8 @@ impl ServerSession {
         self.delete_until_confirmed(node, czxid, guard, first)
     }
 
-    /// Deletes `node`, in one transaction with `guard`: a condition that fails once another node may have the name.
+    /// Deletes `node`, in one transaction with `guard`: a condition that fails once another node may have the name. It leaves on this
+    /// connection: what waits for the next one looks there what has the name by then.
     pub(crate) fn delete_guarded(
         self: &Arc<Self>,
         node: &str,
@@ -45,8 +54,9 @@ impl ServerSession {
         guard: Option<&Write>,
     ) -> Flight<()> {
         let Some(guard) = guard.cloned() else { return self.delete(node, None) };
+        let Some(on) = self.connection() else { return self.delete_again(node, czxid, Some(&guard)) };
         let deletion = Write::Delete { path: node.to_owned(), version: None };
-        let sent = self.multi(&[guard.clone(), deletion]);
+        let sent = self.multi_on(on, &[guard.clone(), deletion]);
         let (server_session, node) = (self.clone(), node.to_owned());
         Box::pin(async move {
             match sent.await {
@@ -56,6 +66,7 @@ impl ServerSession {
                     server_session.delete_again(&node, czxid, Some(&guard)).await
                 }
                 Err(WireError::Part { error, .. }) => Err(*error),
+                Err(WireError::NotSent) => Err(WireError::ConnectionLoss),
                 Err(error) => Err(error),
             }
         })
@@ -109,47 +120,67 @@ impl ServerSession {
     }
 
     /// One more attempt after a lost answer. The deletion may have been applied, and the name be that of another node
-    /// since: that one is not touched. What guards the node may have changed; as it is now, it guards this attempt.
+    /// since: that one is not touched. What guards the node may have changed; as it is now, it guards this attempt. It leaves on the
+    /// connection on which the node was seen, or not at all.
     pub(crate) fn delete_again(
         self: &Arc<Self>,
         node: &str,
         czxid: i64,
         guard: Option<&Write>,
     ) -> Flight<()> {
-        if czxid <= 0 {
-            let Some(guard) = guard.cloned() else { return self.delete(node, None) };
-            let sent = self.multi(&[guard, Write::Delete { path: node.to_owned(), version: None }]);
-            return Box::pin(async move {
-                match sent.await {
-                    Err(WireError::Part { .. }) => Err(WireError::NoNode),
-                    answer => answer.map(drop),
-                }
-            });
+        if czxid <= 0 && guard.is_none() {
+            return self.delete(node, None);
         }
-        let (settled, found) = (self.settle(path::parent(node)), self.exists(node));
-        let guard = guard.map(|guard| (guard.path().to_owned(), self.exists(guard.path())));
         let (server_session, node) = (self.clone(), node.to_owned());
+        let guard = guard.map(|guard| guard.path().to_owned());
+        // As a rule it leaves now.
+        let looked = server_session.look_at(&node, guard.as_deref());
         Box::pin(async move {
+            let looked = match looked {
+                Some(looked) => looked,
+                None => {
+                    server_session.until_up().await;
+                    let looked = server_session.look_at(&node, guard.as_deref());
+                    looked.ok_or(WireError::ConnectionLoss)?
+                }
+            };
+            let LookedAt { on, settled, found, guard: seen } = looked;
             settled.await?;
-            if found.await?.is_none_or(|stat| stat.czxid != czxid) {
+            let is_ours = |stat: Stat| match czxid {
+                // Servers before 3.8.2 did not tell it.
+                ..=0 => stat.ephemeral_owner as u64 == server_session.session_id(),
+                czxid => stat.czxid == czxid,
+            };
+            if !found.await?.is_some_and(is_ours) {
                 return Err(WireError::NoNode);
             }
-            let guard = match guard {
-                Some((path, guard)) => {
-                    guard.await?.map(|stat| Write::Check { path, version: Some(stat.version) })
+            let mut writes = Vec::new();
+            if let (Some(path), Some(seen)) = (guard, seen) {
+                // If there is none, what it stood for is gone, and no other will have its name.
+                writes.extend(seen.await?.map(|stat| Write::Check { path, version: Some(stat.version) }));
+            }
+            let of_node = writes.len();
+            writes.push(Write::Delete { path: node.clone(), version: None });
+            match server_session.multi_on(on, &writes).await {
+                Ok(_) => Ok(()),
+                Err(WireError::Part { index, error }) if index == of_node => {
+                    if *error == WireError::NoAuth {
+                        server_session.set_may_delete_below(path::parent(&node).to_owned(), false);
+                    }
+                    Err(*error)
                 }
-                None => None,
-            };
-            // What it stood for is gone, and no other will have its name.
-            let Some(guard) = guard else { return server_session.delete(&node, None).await };
-            let deletion = Write::Delete { path: node, version: None };
-            match server_session.multi(&[guard, deletion]).await {
                 // It has changed in between: to be looked at once more.
-                Err(WireError::Part { index: 0, .. }) => Err(WireError::ConnectionLoss),
-                Err(WireError::Part { error, .. }) => Err(*error),
-                answer => answer.map(drop),
+                Err(WireError::Part { .. } | WireError::NotSent) => Err(WireError::ConnectionLoss),
+                Err(error) => Err(error),
             }
         })
+    }
+
+    /// Looks what has the name of `node`, and at what guards it; `None` while there is no connection.
+    fn look_at(self: &Arc<Self>, node: &str, guard: Option<&str>) -> Option<LookedAt> {
+        let on = self.connection()?;
+        let (settled, found) = (self.settle(path::parent(node)), self.exists(node));
+        Some(LookedAt { on, settled, found, guard: guard.map(|guard| self.exists(guard)) })
     }
 
     /// Finds the nodes of this session that carry `guid` in their name and deletes them: for a create whose answer never came. What goes
