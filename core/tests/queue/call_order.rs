@@ -6,8 +6,8 @@ use futures_util::FutureExt;
 use tokio::task::JoinHandle;
 
 use super::support::{client, eventually, server, soon};
-use super::{asked_by, assert_tidy};
-use zkrecipes::{Client, Error, Queue};
+use super::{Any, Kind, TEN, asked_by, assert_tidy};
+use zkrecipes::{Backlog, Client, Error, Queue};
 
 const ITEMS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 const ROUNDS: usize = 20;
@@ -38,8 +38,12 @@ async fn all<T>(calls: Vec<JoinHandle<Result<T, Error>>>) -> Vec<T> {
     came
 }
 
-async fn got(queue: Queue) -> Result<Vec<u8>, Error> {
+async fn got(queue: Backlog) -> Result<Vec<u8>, Error> {
     queue.get().await
+}
+
+fn backlog(queue: Queue) -> Backlog {
+    (*queue).clone()
 }
 
 async fn claimed(queue: Queue) -> Result<Vec<u8>, Error> {
@@ -60,7 +64,7 @@ async fn who_comes_first_gets_the_first_of_those_that_are_there() {
     for round in 0..ROUNDS {
         let [gets, claims] = ["gets", "claims"].map(|what| queue_of_round(&producer, what, round));
         gets.put_many(&ITEMS).await.expect("put");
-        let got = all(begun(ITEMS.map(|_| got(queue_of_round(&consumer, "gets", round))))).await;
+        let got = all(begun(ITEMS.map(|_| got(backlog(queue_of_round(&consumer, "gets", round)))))).await;
         assert_eq!(got, ITEMS.map(str::as_bytes), "round {round}");
         claims.put_many(&ITEMS).await.expect("put");
         let got = all(begun(ITEMS.map(|_| claimed(queue_of_round(&consumer, "claims", round))))).await;
@@ -75,9 +79,9 @@ async fn who_waits_first_gets_the_first_that_comes() {
     let (producer, consumer) = (client(&server).await, client(&server).await);
     for round in 0..ROUNDS {
         let queue = queue_of_round(&producer, "waits", round);
-        let mut calls = begun(ITEMS.map(|_| got(queue_of_round(&consumer, "waits", round))));
+        let mut calls = begun(ITEMS.map(|_| got(backlog(queue_of_round(&consumer, "waits", round)))));
         // Those that are dropped are in nobody's way.
-        calls.extend(begun(ITEMS.map(|_| got(queue_of_round(&consumer, "waits", round)))));
+        calls.extend(begun(ITEMS.map(|_| got(backlog(queue_of_round(&consumer, "waits", round))))));
         eventually("one watches for all", || server.watch_count() >= 2).await;
         for gone in calls.drain(..ITEMS.len()) {
             gone.abort();
@@ -85,6 +89,89 @@ async fn who_waits_first_gets_the_first_that_comes() {
         }
         queue.put_many(&ITEMS).await.expect("put");
         assert_eq!(all(calls).await, ITEMS.map(str::as_bytes), "round {round}");
+    }
+    assert_tidy(&server).await;
+}
+
+fn any(kind: Kind, client: &Client, path: &str) -> Backlog {
+    Any::of(kind, client, path).backlog().clone()
+}
+
+async fn put(kind: Kind, client: &Client, path: &str, item: &str) {
+    Any::of(kind, client, path).put_within(item, TEN).await.expect("put");
+}
+
+/// Thirty rounds at a path of its own each, or all at the same one.
+async fn waiters_are_served_in_their_order(kind: Kind, is_fresh: bool) {
+    let server = server();
+    let (producer, consumer) = (client(&server).await, client(&server).await);
+    for round in 0..30 {
+        let path = format!("/queues/one-by-one-{}", if is_fresh { round } else { 0 });
+        let calls = begun(ITEMS.map(|_| got(any(kind, &consumer, &path))));
+        if round % 2 == 0 {
+            eventually("one watches for all", || server.watch_count() >= 2).await;
+        }
+        for item in ITEMS {
+            put(kind, &producer, &path, item).await;
+        }
+        let got: Vec<_> =
+            all(calls).await.into_iter().map(|item| String::from_utf8_lossy(&item).into_owned()).collect();
+        assert_eq!(got, ITEMS, "{kind:?}, fresh: {is_fresh}, round {round}");
+    }
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_first_gets_what_comes_first_one_by_one() {
+    for is_fresh in [true, false] {
+        waiters_are_served_in_their_order(Kind::Plain, is_fresh).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_first_gets_what_comes_first_whatever_the_order_of_the_items() {
+    for is_fresh in [true, false] {
+        waiters_are_served_in_their_order(Kind::Priority, is_fresh).await;
+        waiters_are_served_in_their_order(Kind::Delay, is_fresh).await;
+    }
+}
+
+/// They look at the same time.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_comes_first_gets_the_most_urgent_of_those_that_are_there() {
+    let server = server();
+    let (producer, consumer) = (client(&server).await, client(&server).await);
+    for round in 0..ROUNDS {
+        for kind in [Kind::Priority, Kind::Delay] {
+            let path = format!("/queues/urgent-{kind:?}-{round}");
+            for item in ITEMS {
+                put(kind, &producer, &path, item).await;
+            }
+            let got = all(begun(ITEMS.map(|_| got(any(kind, &consumer, &path))))).await;
+            assert_eq!(got, ITEMS.map(str::as_bytes), "{kind:?}, round {round}");
+        }
+    }
+    assert_tidy(&server).await;
+}
+
+/// A call that was polled once is handed what comes, whether anybody polls it again or not. When it goes that is the next one's.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_handed_to_who_goes_is_the_next_ones() {
+    let server = server();
+    let (producer, consumer) = (client(&server).await, client(&server).await);
+    for round in 0..ROUNDS {
+        let queue = queue_of_round(&producer, "polled-once", round);
+        let get = || got(backlog(queue_of_round(&consumer, "polled-once", round)));
+        // It has the watch, and serves all.
+        let ahead = begun([get()]);
+        let mut polled_once = Box::pin(get());
+        assert!(polled_once.as_mut().now_or_never().is_none());
+        let behind = begun([get()]);
+        eventually("one watches for all", || server.watch_count() >= 2).await;
+        queue.put_many(&ITEMS[..2]).await.expect("put");
+        assert_eq!(all(ahead).await, [b"0"]);
+        drop(polled_once);
+        assert_eq!(all(behind).await, [b"1"], "round {round}");
     }
     assert_tidy(&server).await;
 }
@@ -98,7 +185,7 @@ async fn who_tries_gets_what_those_before_leave() {
         queue.put_many(&ITEMS[..1 + usize::from(left)]).await.expect("put");
         let queue = queue_of_round(&consumer, "tries", round);
         server.clear_log();
-        let first = begun([got(queue.clone())]);
+        let first = begun([got(backlog(queue.clone()))]);
         let tried = soon("an answer", queue.try_get()).await.expect("asked");
         assert_eq!(all(first).await, [b"0"]);
         assert_eq!(tried, left.then(|| b"1".to_vec()));

@@ -197,6 +197,7 @@ impl Store {
                 }
             };
             pending.is_settled = true;
+            out.mark_claimed();
             self.listing.count_race(false, session.now());
             deletable::settle(&server_session, &self.layout.items);
             deletable::settle(&server_session, &self.layout.claims);

@@ -369,13 +369,17 @@ pub(super) struct FreeItem {
     pub(super) pause: Option<ItemPause>,
 }
 
-/// The items that nobody has claimed, in order; and the nodes of pauses that pause nothing any more.
+/// The nodes of a pause that pauses nothing any more. Of two the first has a name that no other one will have: who deletes them
+/// together deletes no part of the next pause.
+pub(super) type StrayPause = Vec<String>;
+
+/// The items that nobody has claimed, in order; and what pauses nothing any more.
 pub(super) fn free(
     layout: &NodeLayout,
     names: &[String],
     beside: &[String],
     now: i64,
-) -> (Vec<FreeItem>, Vec<String>) {
+) -> (Vec<FreeItem>, Vec<StrayPause>) {
     let mut claimed = HashSet::new();
     let (mut pauses, mut marked) = (BTreeMap::new(), BTreeSet::new());
     let mut strays = Vec::new();
@@ -389,13 +393,13 @@ pub(super) fn free(
     // One without the other was left by a hand: nobody could end such a pause.
     for item in &marked {
         if !pauses.contains_key(item) {
-            strays.push(format!("{item}{PAUSE_SIGN}"));
+            strays.push(vec![format!("{item}{PAUSE_SIGN}")]);
         }
     }
     pauses.retain(|item, pause| {
         let is_whole = marked.contains(item);
         if !is_whole {
-            strays.push(pause.node.clone());
+            strays.push(vec![pause.node.clone()]);
         }
         is_whole
     });
@@ -409,7 +413,7 @@ pub(super) fn free(
     // Others take items without a look at what stands beside them.
     for (item, pause) in pauses {
         if pause.due <= now {
-            strays.extend([format!("{item}{PAUSE_SIGN}"), pause.node]);
+            strays.push(vec![pause.node, format!("{item}{PAUSE_SIGN}")]);
         }
     }
     (free, strays)
@@ -577,7 +581,7 @@ mod tests {
             [(&*two, Some(9000)), (&*three, None), (&*four, None), (&*five, None), (&*six, None)],
             "one is claimed, two is paused"
         );
-        let mut expected = [mark(4), pause(5, 9000), gone.0, gone.1];
+        let mut expected = [vec![mark(4)], vec![pause(5, 9000)], vec![gone.1, gone.0]];
         strays.sort();
         expected.sort();
         assert_eq!(

@@ -7,18 +7,20 @@
 //! 3. With other clients about, each begins somewhere among the first and goes on from there, until somebody was faster.
 //!    Losing makes the choice wider, winning narrows it slowly. After some that were lost the list is outdated, and a new
 //!    one costs less than to find that out name by name.
-//! 4. What is paused is not handed out before that is over, and what nobody understands is not handed out at all. What we may
+//! 4. Of what we have removed or given back ourselves we know more than a list that left before (`looks`).
+//! 5. What is paused is not handed out before that is over, and what nobody understands is not handed out at all. What we may
 //!    not read or cannot take is set aside for a while, as its access list may change, and what is below it may go.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::layout::{FreeItem, ItemName, ItemPause, NodeLayout, Order};
+use super::looks::{LookNumber, Looks, Since};
 use crate::error::Result;
 use crate::mutex::lock;
 use crate::path;
@@ -81,6 +83,8 @@ pub(super) struct ItemListing {
     items: Mutex<KnownItems>,
     /// Something came back.
     pub(super) back: Notify,
+    /// The session in which the items were listed last; 0 before that.
+    listed_in: AtomicU64,
 }
 
 /// A pause that is known.
@@ -109,6 +113,7 @@ struct KnownItems {
     run: usize,
     /// How many were gone, or somebody else's, since the items were listed.
     misses: usize,
+    looks: Looks,
 }
 
 impl KnownItems {
@@ -194,8 +199,8 @@ impl KnownItems {
 
 impl ItemListing {
     pub(super) fn new(layout: Arc<NodeLayout>) -> Arc<ItemListing> {
-        let (items, back) = (Mutex::default(), Notify::new());
-        Arc::new(ItemListing { layout, items, back })
+        let (items, back, listed_in) = (Mutex::default(), Notify::new(), AtomicU64::new(0));
+        Arc::new(ItemListing { layout, items, back, listed_in })
     }
 
     fn items(&self) -> MutexGuard<'_, KnownItems> {
@@ -237,20 +242,44 @@ impl ItemListing {
             read: UnlessForked::new(read),
             is_lost: false,
             is_set_aside: false,
+            is_claimed: false,
             is_over,
         })
     }
 
+    /// From here on it is looked what items there are.
+    pub(super) fn begin_look(self: &Arc<Self>) -> Look {
+        let number = self.items().looks.begin();
+        Look { listing: self.clone(), number: UnlessForked::new(number) }
+    }
+
+    /// Whether the server of that session may lag behind what was listed in another one.
+    pub(super) fn may_lag(&self, session_id: u64) -> bool {
+        ![0, session_id].contains(&self.listed_in.load(Ordering::Acquire))
+    }
+
+    /// The items were listed in that session, by a server that does not lag.
+    pub(super) fn was_listed_in(&self, session_id: u64) {
+        self.listed_in.store(session_id, Ordering::Release);
+    }
+
     /// What a list has shown: everything but what is handed out already.
-    pub(super) fn replace_all(&self, now: Moment, wall: i64, found: Vec<FreeItem>) {
+    pub(super) fn replace_all(&self, look: &Look, now: Moment, wall: i64, found: Vec<FreeItem>) {
+        let look = *look.number;
         let mut items = self.items();
+        let is_newest = items.looks.take_over(look);
         items.misses = 0;
         let mut known = std::mem::take(&mut items.ready);
         let unreadable = std::mem::take(&mut items.unreadable);
         let mut pauses = std::mem::take(&mut items.pauses);
-        items.paused.clear();
+        let paused = std::mem::take(&mut items.paused);
         for FreeItem { name, pause } in found {
+            let since = items.looks.since(look, &name.text);
+            if since == Some(Since::Removed) {
+                continue;
+            }
             let pause = match (pauses.remove(&name.text), pause) {
+                (known, _) if since == Some(Since::GivenBack) => known,
                 (Some(known), None) => (known.node.is_none() && known.until > now).then_some(known),
                 (Some(known), Some(told)) if known.node.as_ref() == Some(&told.node) => Some(known),
                 (_, told) => {
@@ -269,11 +298,36 @@ impl ItemListing {
                 items.add(name, read);
             }
         }
+        // What is known and was not shown.
+        let stays = |items: &KnownItems, item: &str| {
+            !is_newest || items.looks.since(look, item) == Some(Since::GivenBack)
+        };
+        let paused = paused.into_iter().filter(|(_, name)| pauses.contains_key(&name.text));
+        let known: Vec<_> = known.into_iter().chain(paused.map(|(_, name)| (name, None))).collect();
+        for (item, pause) in pauses {
+            if items.handed_out.contains_key(&item) || stays(&items, &item) {
+                items.pauses.insert(item, pause);
+            }
+        }
+        for (name, read) in known {
+            if stays(&items, &name.text) {
+                items.add(name, read);
+            }
+        }
+        if !is_newest {
+            items.unreadable.extend(unreadable);
+        }
     }
 
     /// An item is there again that we had taken.
     pub(super) fn add_again(&self, name: ItemName) {
-        self.items().ready.entry(name).or_default();
+        let mut items = self.items();
+        items.looks.note(&name.text, Since::GivenBack);
+        match items.handed_out.get_mut(&name.text) {
+            Some(is_shown) => *is_shown = true,
+            None => drop(items.ready.entry(name).or_default()),
+        }
+        drop(items);
         self.back.notify_waiters();
     }
 
@@ -355,6 +409,21 @@ impl ItemListing {
     }
 }
 
+/// From when it is looked what items there are, until what was found is taken over.
+pub(super) struct Look {
+    listing: Arc<ItemListing>,
+    number: UnlessForked<LookNumber>,
+}
+
+impl Drop for Look {
+    fn drop(&mut self) {
+        // In a forked child the lock may be held by a thread that stayed with the parent.
+        if self.number.process().is_present() {
+            self.listing.items().looks.end(*self.number);
+        }
+    }
+}
+
 /// An item that was handed out. It comes back when this is dropped, unless it is over with it.
 pub(super) struct HandedOutItem {
     listing: Arc<ItemListing>,
@@ -366,6 +435,8 @@ pub(super) struct HandedOutItem {
     is_lost: bool,
     /// Whether it is set aside, and comes back later.
     is_set_aside: bool,
+    /// Whether we have claimed it, and give it back when this is dropped.
+    is_claimed: bool,
     /// Whether we have removed it.
     pub(super) is_over: Arc<AtomicBool>,
 }
@@ -373,6 +444,10 @@ pub(super) struct HandedOutItem {
 impl HandedOutItem {
     pub(super) fn path(&self) -> String {
         path::join(&self.listing.layout.items, &self.name.text)
+    }
+
+    pub(super) fn mark_claimed(&mut self) {
+        self.is_claimed = true;
     }
 
     /// We have removed it.
@@ -441,8 +516,13 @@ impl Drop for HandedOutItem {
         let mut items = self.listing.items();
         let is_shown = items.handed_out.remove(&self.name.text) == Some(true);
         let is_unreadable = items.unreadable.contains(&self.name.text);
-        let is_over = self.is_over.load(Ordering::Acquire) || is_unreadable;
-        if !is_over && (!self.is_lost || is_shown) {
+        if self.is_over.load(Ordering::Acquire) {
+            items.pauses.remove(&self.name.text);
+            items.looks.note(&self.name.text, Since::Removed);
+        } else if !is_unreadable && (!self.is_lost || is_shown) {
+            if self.is_claimed {
+                items.looks.note(&self.name.text, Since::GivenBack);
+            }
             items.add(self.name.clone(), None);
         }
         drop(items);
@@ -468,9 +548,17 @@ mod tests {
         listing.layout.sort(&keys.iter().enumerate().map(name).collect::<Vec<_>>())
     }
 
-    fn fill(listing: &ItemListing, names: Vec<ItemName>) {
+    fn fill(listing: &Arc<ItemListing>, names: Vec<ItemName>) {
+        take_over(listing, &listing.begin_look(), names);
+    }
+
+    fn take_over(listing: &ItemListing, look: &Look, names: Vec<ItemName>) {
         let free = |name| FreeItem { name, pause: None };
-        listing.replace_all(Moment(0), 0, names.into_iter().map(free).collect());
+        listing.replace_all(look, Moment(0), 0, names.into_iter().map(free).collect());
+    }
+
+    fn ready(listing: &ItemListing) -> Vec<ItemName> {
+        listing.items().ready.keys().cloned().collect()
     }
 
     fn hand_out(listing: &Arc<ItemListing>, name: &ItemName) -> HandedOutItem {
@@ -486,8 +574,54 @@ mod tests {
             read: UnlessForked::default(),
             is_lost: false,
             is_set_aside: false,
+            is_claimed: false,
             is_over,
         }
+    }
+
+    #[test]
+    fn what_we_have_removed_is_not_there_again_because_of_a_list_that_left_before() {
+        let listing = listing(Order::Arrival);
+        let names = names(&listing, &[0, 0]);
+        fill(&listing, names.clone());
+        let early = listing.begin_look();
+        hand_out(&listing, &names[0]).mark_removed();
+        let late = listing.begin_look();
+        take_over(&listing, &early, names.clone());
+        assert_eq!(ready(&listing), names[1..]);
+        drop(early);
+        // By now it is another one of that name.
+        take_over(&listing, &late, names.clone());
+        assert_eq!(ready(&listing), names);
+    }
+
+    #[test]
+    fn what_we_have_given_back_is_there_although_a_list_left_before() {
+        let listing = listing(Order::Arrival);
+        let names = names(&listing, &[0, 0]);
+        fill(&listing, names.clone());
+        let mut claimed = hand_out(&listing, &names[0]);
+        claimed.mark_claimed();
+        let early = listing.begin_look();
+        drop(claimed);
+        take_over(&listing, &early, names[1..].to_vec());
+        assert_eq!(ready(&listing), names);
+        drop(early);
+        fill(&listing, names[1..].to_vec());
+        assert_eq!(ready(&listing), names[1..], "somebody else has it");
+    }
+
+    #[test]
+    fn a_list_that_another_one_has_overtaken_makes_nothing_forgotten() {
+        let listing = listing(Order::Arrival);
+        let names = names(&listing, &[0, 0]);
+        let early = listing.begin_look();
+        fill(&listing, names.clone());
+        take_over(&listing, &early, Vec::new());
+        assert_eq!(ready(&listing), names);
+        drop(early);
+        fill(&listing, Vec::new());
+        assert!(ready(&listing).is_empty());
     }
 
     #[test]

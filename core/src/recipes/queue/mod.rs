@@ -64,6 +64,7 @@ mod keys;
 mod layout;
 mod listing;
 mod looking;
+mod looks;
 mod next_item;
 mod put;
 mod put_answer;

@@ -19,8 +19,8 @@ use futures_util::future::join;
 use tokio::sync::{MutexGuard, OwnedMutexGuard, watch};
 
 use super::keys;
-use super::layout::{self, FreeItem, NodeLayout, Order};
-use super::listing::{HandedOutItem, ItemListing};
+use super::layout::{self, FreeItem, NodeLayout, Order, StrayPause};
+use super::listing::{HandedOutItem, ItemListing, Look};
 use super::put::Puts;
 use super::put_answer::PutAnswer;
 use super::search_order::{SearchOrder, SearchPlace};
@@ -218,11 +218,21 @@ impl SharedQueue {
         verb: &'static str,
     ) -> Result<HandedOutItem> {
         let mut search = self.begin_search(call);
-        if self.layout.order != Order::Arrival {
-            // Whatever came since the last look may come before what is left of it.
-            self.catch_up(session, call, verb).await?;
+        let needs_look = self.layout.order != Order::Arrival;
+        let mut handed = self.search_order.stand(search.place, !needs_look);
+        if needs_look {
+            // Whatever came since the last look may come before what is left of it. A look of another one, which came later,
+            // does for this one, too.
+            let handed_out = tokio::select! {
+                biased;
+                out = &mut handed => out.ok(),
+                caught_up = self.catch_up(session, call, verb) => caught_up.map(|()| None)?,
+            };
+            if let Some(out) = handed_out {
+                search.found();
+                return Ok(out);
+            }
         }
-        let mut handed = self.search_order.stand(search.place);
         loop {
             if self.listing.is_outdated() {
                 self.list_anew(call, verb, false).await?;
@@ -262,7 +272,7 @@ impl SharedQueue {
         self.listing.hand_out(session, session.clock().wall())
     }
 
-    /// Knows all that is there now.
+    /// Knows all that is there now, for all who look for items by now.
     async fn catch_up(
         self: &Arc<Self>,
         session: &Arc<Session>,
@@ -274,12 +284,14 @@ impl SharedQueue {
             true => None,
             false => call.wait_for(self.item_watch_unless_busy()).await?,
         };
+        let begun = self.begun.load(Ordering::Relaxed);
         let Some(mut watch) = watch else {
             self.list_anew(call, verb, true).await?;
+            self.search_order.are_up_to_date(begun);
             return Ok(());
         };
         watch.serves_all = true;
-        let lists = watch.lists.get_or_insert_with(|| WatchedLists::new(session, &self.layout, verb));
+        let lists = watch.lists.get_or_insert_with(|| WatchedLists::new(session, &self.listing, verb));
         loop {
             let server_session = call.server_session(verb).await?;
             let link = server_session.link();
@@ -290,7 +302,10 @@ impl SharedQueue {
             lists.catch_up_within(call, verb).await?;
             self.note_news(session, lists);
             match synced {
-                Ok(()) if server_session.link() == link => return Ok(()),
+                Ok(()) if server_session.link() == link => {
+                    self.search_order.are_up_to_date(begun);
+                    return Ok(());
+                }
                 Err(error) if !error.is_unanswered() => {
                     return Err(refusal(error, verb, &self.layout.items));
                 }
@@ -300,9 +315,9 @@ impl SharedQueue {
     }
 
     fn note_news(&self, session: &Arc<Session>, lists: &mut WatchedLists) {
-        if let Some((found, strays)) = lists.news(&self.layout, session.clock().wall()) {
+        if let Some((look, found, strays)) = lists.news(session.clock().wall()) {
             delete_strays(session, &self.layout, strays);
-            self.listing.replace_all(session.now(), session.clock().wall(), found);
+            self.listing.replace_all(&look, session.now(), session.clock().wall(), found);
         }
     }
 
@@ -336,8 +351,9 @@ impl SharedQueue {
     }
 
     pub(super) async fn list_anew(&self, call: &mut Call, verb: &str, is_synced: bool) -> Result<()> {
+        let look = self.listing.begin_look();
         let found = self.list(call, verb, is_synced).await?;
-        self.listing.replace_all(call.now(), call.session().clock().wall(), found);
+        self.listing.replace_all(&look, call.now(), call.session().clock().wall(), found);
         Ok(())
     }
 
@@ -361,6 +377,8 @@ impl SharedQueue {
         loop {
             let server_session = call.server_session(verb).await?;
             // In one flight. The claims first: what is claimed in between shows when it is taken.
+            let session_id = server_session.session_id();
+            let is_synced = is_synced || self.listing.may_lag(session_id);
             let sync = is_synced.then(|| server_session.sync(&layout.items));
             let claims = server_session.children(&layout.claims);
             let items = server_session.children(&layout.items);
@@ -371,7 +389,10 @@ impl SharedQueue {
             let claims = missing_is_empty(call.receive(verb, claims).await?);
             let items = missing_is_empty(call.receive(verb, items).await?);
             match (synced, claims, items) {
-                (Ok(()), Ok(beside), Ok(names)) => return Ok((names, beside)),
+                (Ok(()), Ok(beside), Ok(names)) => {
+                    self.listing.was_listed_in(session_id);
+                    return Ok((names, beside));
+                }
                 (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) if error.is_unanswered() => {
                     call.retry_after_loss(verb).await?;
                 }
@@ -406,7 +427,7 @@ impl SharedQueue {
             let items = async {
                 match is_in_front {
                     true => {
-                        let new = || WatchedLists::new(session, &self.layout, verb);
+                        let new = || WatchedLists::new(session, &self.listing, verb);
                         lists.get_or_insert_with(new).changed().await
                     }
                     false => std::future::pending().await,
@@ -507,10 +528,14 @@ async fn keep(mut watch: OwnedMutexGuard<ItemWatch>, mut wanted: watch::Receiver
     }
     *watch = ItemWatch::default();
 }
+
 /// What the watches have told: which items there are, and which of them are claimed.
 struct WatchedLists {
+    listing: Arc<ItemListing>,
     items: WatchedChildren,
     claims: WatchedChildren,
+    /// Since when all is known that has been told; `None` while there may be more.
+    caught_up: Option<Look>,
 }
 
 /// The children of one node, as they were told last.
@@ -522,28 +547,34 @@ struct WatchedChildren {
 }
 
 impl WatchedLists {
-    fn new(session: &Arc<Session>, layout: &NodeLayout, verb: &'static str) -> WatchedLists {
+    fn new(session: &Arc<Session>, listing: &Arc<ItemListing>, verb: &'static str) -> WatchedLists {
         let watch = |path| WatchedChildren {
             watching: session.watch_children(verb, path),
             names: None,
             is_news: false,
         };
-        WatchedLists { items: watch(&layout.items), claims: watch(&layout.claims) }
+        let (items, claims) = (watch(&listing.layout.items), watch(&listing.layout.claims));
+        WatchedLists { listing: listing.clone(), items, claims, caught_up: None }
     }
 
     /// What `layout::free` answers, if that is news.
-    fn news(&mut self, layout: &NodeLayout, now: i64) -> Option<(Vec<FreeItem>, Vec<String>)> {
+    fn news(&mut self, now: i64) -> Option<(Look, Vec<FreeItem>, Vec<StrayPause>)> {
+        let look = self.caught_up.take()?;
         let (Some(names), Some(claimed)) = (&self.items.names, &self.claims.names) else { return None };
         let is_new = std::mem::take(&mut self.items.is_news) | std::mem::take(&mut self.claims.is_news);
-        is_new.then(|| layout::free(layout, names, claimed, now))
+        let (found, strays) = is_new.then(|| layout::free(&self.listing.layout, names, claimed, now))?;
+        Some((look, found, strays))
     }
 
     /// Resolves when there is news.
     async fn changed(&mut self) -> Result<()> {
-        tokio::select! {
-            biased;
-            told = self.claims.watching.next() => self.claims.learn(told?),
-            told = self.items.watching.next() => self.items.learn(told?),
+        // What was told to somebody who did not wait for the rest is news still.
+        if !self.items.is_news && !self.claims.is_news {
+            tokio::select! {
+                biased;
+                told = self.claims.watching.next() => self.claims.learn(told?),
+                told = self.items.watching.next() => self.items.learn(told?),
+            }
         }
         // What was asked for at the same time comes now, too.
         self.catch_up().await
@@ -551,9 +582,13 @@ impl WatchedLists {
 
     /// Learns all that the server has told until now. What that takes is asked in one flight.
     async fn catch_up(&mut self) -> Result<()> {
+        // What it had told before this is part of it, also where a watch tells it only now.
+        let look = self.listing.begin_look();
         // The claims first: what is claimed in between shows when it is taken.
         let (claims, items) = join(self.claims.catch_up(), self.items.catch_up()).await;
-        claims.and(items)
+        claims.and(items)?;
+        self.caught_up = Some(look);
+        Ok(())
     }
 
     /// The same within the budget of the call.
@@ -580,9 +615,10 @@ impl WatchedChildren {
 }
 
 /// Deletes what pauses nothing any more.
-fn delete_strays(session: &Arc<Session>, layout: &NodeLayout, strays: Vec<String>) {
-    for node in strays {
-        let deletion = session.server_session().delete(&path::join(&layout.claims, &node), None);
+fn delete_strays(session: &Arc<Session>, layout: &NodeLayout, strays: Vec<StrayPause>) {
+    for stray in strays {
+        let delete = |node| Write::Delete { path: path::join(&layout.claims, node), version: None };
+        let deletion = session.server_session().multi(&stray.iter().map(|node| delete(node)).collect::<Vec<_>>());
         drop(session.server_session().in_background(async move { drop(deletion.await) }));
     }
 }
