@@ -618,7 +618,8 @@ impl WatchedChildren {
 fn delete_strays(session: &Arc<Session>, layout: &NodeLayout, strays: Vec<StrayPause>) {
     for stray in strays {
         let delete = |node| Write::Delete { path: path::join(&layout.claims, node), version: None };
-        let deletion = session.server_session().multi(&stray.iter().map(|node| delete(node)).collect::<Vec<_>>());
+        let deletion =
+            session.server_session().multi(&stray.iter().map(|node| delete(node)).collect::<Vec<_>>());
         drop(session.server_session().in_background(async move { drop(deletion.await) }));
     }
 }

@@ -154,24 +154,25 @@ impl ServerSession {
             if !found.await?.is_some_and(is_ours) {
                 return Err(WireError::NoNode);
             }
-            let mut writes = Vec::new();
-            if let (Some(path), Some(seen)) = (guard, seen) {
-                // If there is none, what it stood for is gone, and no other will have its name.
-                writes.extend(seen.await?.map(|stat| Write::Check { path, version: Some(stat.version) }));
-            }
-            let of_node = writes.len();
-            writes.push(Write::Delete { path: node.clone(), version: None });
-            match server_session.multi_on(on, &writes).await {
-                Ok(_) => Ok(()),
-                Err(WireError::Part { index, error }) if index == of_node => {
-                    if *error == WireError::NoAuth {
-                        server_session.set_may_delete_below(path::parent(&node).to_owned(), false);
-                    }
-                    Err(*error)
+            let guard = match (guard, seen) {
+                (Some(path), Some(seen)) => {
+                    seen.await?.map(|stat| Write::Check { path, version: Some(stat.version) })
                 }
-                // It has changed in between: to be looked at once more.
-                Err(WireError::Part { .. } | WireError::NotSent) => Err(WireError::ConnectionLoss),
-                Err(error) => Err(error),
+                _ => None,
+            };
+            let deleted = match guard {
+                // What it stood for is gone, and no other will have its name.
+                None => server_session.delete_on(on, &node).await,
+                Some(guard) => {
+                    let deletion = Write::Delete { path: node, version: None };
+                    server_session.multi_on(on, &[guard, deletion]).await.map(drop)
+                }
+            };
+            match deleted {
+                // It has changed in between, or waited until the connection broke: to be looked at once more.
+                Err(WireError::Part { index: 0, .. } | WireError::NotSent) => Err(WireError::ConnectionLoss),
+                Err(WireError::Part { error, .. }) => Err(*error),
+                answer => answer,
             }
         })
     }

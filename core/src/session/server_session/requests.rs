@@ -30,9 +30,23 @@ impl ServerSession {
     }
 
     pub(crate) fn delete(self: &Arc<Self>, path: &str, version: Option<i32>) -> Flight<()> {
-        let flight = self.send(Request::Delete, Proof::Quorum, self.measure.delete(path), |wire| {
-            wire.delete(path, version)
-        });
+        self.send_deletion(path, |wire| wire.delete(path, version))
+    }
+
+    /// The same on that connection, or not at all: [`WireError::NotSent`]. For a node that was seen on it.
+    pub(crate) fn delete_on(self: &Arc<Self>, on: ConnectionId, path: &str) -> Flight<()> {
+        if self.connection() != Some(on) {
+            return Box::pin(std::future::ready(Err(WireError::NotSent)));
+        }
+        self.send_deletion(path, |wire| wire.delete_on(on.generation, path))
+    }
+
+    fn send_deletion(
+        self: &Arc<Self>,
+        path: &str,
+        request: impl FnOnce(&dyn Wire) -> Flight<()>,
+    ) -> Flight<()> {
+        let flight = self.send(Request::Delete, Proof::Quorum, self.measure.delete(path), request);
         let (server_session, parent) = (self.clone(), path::parent(path).to_owned());
         Box::pin(async move {
             let answer = flight.await;

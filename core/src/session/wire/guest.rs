@@ -109,6 +109,11 @@ fn link_state(state: zk::SessionState) -> LinkState {
 }
 
 impl GuestSession {
+    /// Whether that connection is the one that there is now.
+    fn is_on(&self, generation: u64) -> bool {
+        lock(&self.known).look() == Link { generation, state: LinkState::Up }
+    }
+
     fn over(client: zk::Client) -> GuestSession {
         let watcher = client.state_watcher();
         let known = Known {
@@ -267,6 +272,13 @@ impl Wire for GuestSession {
         self.noted(flight, move |(), nodes| _ = nodes.remove(&deleted))
     }
 
+    fn delete_on(&self, generation: u64, path: &str) -> Flight<()> {
+        match self.is_on(generation) {
+            true => self.delete(path, None),
+            false => Box::pin(ready(Err(WireError::NotSent))),
+        }
+    }
+
     fn exists(&self, path: &str) -> Flight<Option<Stat>> {
         ask!(self, path, client => Ok(client.check_stat(&path).await?.map(stat)))
     }
@@ -369,9 +381,9 @@ impl Wire for GuestSession {
 
     /// The crate binds no request to a connection: what it keeps through a break leaves on the next one.
     fn multi_on(&self, generation: u64, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
-        match self.link() {
-            Link { generation: now, state: LinkState::Up } if now == generation => self.multi(writes, acl),
-            _ => Box::pin(ready(Err(WireError::NotSent))),
+        match self.is_on(generation) {
+            true => self.multi(writes, acl),
+            false => Box::pin(ready(Err(WireError::NotSent))),
         }
     }
 

@@ -86,6 +86,8 @@ pub trait Wire: Send + Sync {
 
     fn create(&self, path: &str, data: &[u8], mode: CreateMode, acl: &AclChoice) -> Flight<Created>;
     fn delete(&self, path: &str, version: Option<i32>) -> Flight<()>;
+    /// The same on the connection of this generation, or not at all: as [`Wire::multi_on`].
+    fn delete_on(&self, generation: u64, path: &str) -> Flight<()>;
     fn exists(&self, path: &str) -> Flight<Option<Stat>>;
     fn get_data(&self, path: &str) -> Flight<(Vec<u8>, Stat)>;
     /// Several in one request, each of which is answered by itself. Servers before 3.6 do not know it, say so and hang up.

@@ -57,6 +57,9 @@ impl<S: Script> Wire for Scripted<S> {
     fn delete(&self, _: &str, _: Option<i32>) -> Flight<()> {
         Box::pin(pending())
     }
+    fn delete_on(&self, _: u64, _: &str) -> Flight<()> {
+        Box::pin(pending())
+    }
     fn exists(&self, _: &str) -> Flight<Option<Stat>> {
         Box::pin(pending())
     }

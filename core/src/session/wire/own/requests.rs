@@ -245,6 +245,11 @@ impl<C: Channel> Wire for OwnSession<C> {
         self.ask(&Request::Write(SubWrite::Delete { path, version }), is_nothing)
     }
 
+    fn delete_on(&self, generation: u64, path: &str) -> Flight<()> {
+        let deletion = SubWrite::Delete { path: self.full(path).into(), version: -1 };
+        self.ask_on(Some(generation), &Request::Write(deletion), is_nothing)
+    }
+
     fn exists(&self, path: &str) -> Flight<Option<Stat>> {
         let path = self.full(path).into();
         Box::pin(if_any(self.ask(&Request::Exists { path, watch: false }, only_stat)))
