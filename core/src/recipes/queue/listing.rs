@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::layout::{FreeItem, ItemName, ItemPause, NodeLayout, Order};
-use super::looks::{LookNumber, Looks, Since};
+use super::looks::{LookNumber, LooksUnderWay, Since};
 use crate::error::Result;
 use crate::mutex::lock;
 use crate::path;
@@ -113,7 +113,7 @@ struct KnownItems {
     run: usize,
     /// How many were gone, or somebody else's, since the items were listed.
     misses: usize,
-    looks: Looks,
+    looks: LooksUnderWay,
 }
 
 impl KnownItems {

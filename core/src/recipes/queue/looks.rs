@@ -20,7 +20,7 @@ pub(super) enum Since {
 }
 
 #[derive(Default)]
-pub(super) struct Looks {
+pub(super) struct LooksUnderWay {
     begun: LookNumber,
     under_way: BTreeSet<LookNumber>,
     /// When what one has found was last taken over.
@@ -29,7 +29,7 @@ pub(super) struct Looks {
     noted: BTreeMap<String, (LookNumber, Since)>,
 }
 
-impl Looks {
+impl LooksUnderWay {
     pub(super) fn begin(&mut self) -> LookNumber {
         self.begun += 1;
         self.under_way.insert(self.begun);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_has_happened_is_noted_until_no_look_is_older() {
-        let mut looks = Looks::default();
+        let mut looks = LooksUnderWay::default();
         looks.note("a", Since::Removed);
         let first = looks.begin();
         assert_eq!(looks.since(first, "a"), None, "before it began");
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_look_during_which_another_one_ended_need_not_be_newer() {
-        let mut looks = Looks::default();
+        let mut looks = LooksUnderWay::default();
         let (first, second) = (looks.begin(), looks.begin());
         assert!(looks.take_over(first));
         assert!(!looks.take_over(second));
