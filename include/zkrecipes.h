@@ -79,7 +79,7 @@
 #define ZKR_ELECTION_OPTIONS_INIT { sizeof(zkr_election_options), ZKR_ELECTION_LAYOUT_LATCH, 0, 0, 0, 1000 }
 
 /** The defaults of zkr_group_options. */
-#define ZKR_GROUP_OPTIONS_INIT { sizeof(zkr_group_options), ZKR_GROUP_LAYOUT_DEFAULT, 0 }
+#define ZKR_GROUP_OPTIONS_INIT { sizeof(zkr_group_options), ZKR_GROUP_LAYOUT_DEFAULT, 0, false, {0} }
 
 /** The defaults of zkr_lock_options. */
 #define ZKR_LOCK_OPTIONS_INIT { sizeof(zkr_lock_options), false, {0}, 0 }
@@ -1067,6 +1067,14 @@ typedef struct zkr_group_options {
   zkr_group_layout layout;
   /** Zero. */
   uint32_t reserved;
+  /**
+   * Whether join takes its name at once from a member that has it, such as the one that this process was before it
+   * crashed, which would keep the name until its session timeout. Of two processes that are both there the one that
+   * joins last is the member.
+   */
+  bool replace;
+  /** Zero. */
+  uint8_t reserved_2[7];
 } zkr_group_options;
 
 /** An event of a group. */
@@ -4880,7 +4888,7 @@ const char *zkr_group_path(const zkr_group *group);
 /**
  * Becomes a member, and stays one over all sessions of the client until it leaves, the group is freed, or the client
  * is closed. ZKR_EXISTS if this handle has joined already, or another member has that name. (That may be the one that
- * a crashed process has left: its name is free after its session timeout.)
+ * a crashed process has left: its name is free after its session timeout, or at once with the option replace.)
  */
 zkr_status zkr_group_join(zkr_group *group,
                           const char *name,

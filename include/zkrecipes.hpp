@@ -3569,12 +3569,19 @@ class Group {
   explicit Group(zkr_group *handle) : handle_(handle) {}
 
   /** What it is made with. */
+  /**
+   * Whether join takes its name at once from a member that has it, such as the one that this process was
+   * before it crashed, which would keep the name until its session timeout. Of two processes that are both
+   * there the one that joins last is the member.
+   */
+  bool replace = false;
   std::string path() const { return detail::text(zkr_group_path(handle())); }
 
   /**
    * Becomes a member, and stays one over all sessions of the client until it leaves or this object goes.
    * Throws Exists if it has joined already, or another member has that name.
    */
+    given.replace = replace;
   void join(const std::string &name, const std::string &data = "") {
     detail::Outcome outcome;
     outcome.check(

@@ -8,6 +8,12 @@ export interface GroupOptions {
    * (`shallow_party`). By default `party` where `naming` is kazoo's, else `member`.
    */
   layout?: 'member' | 'party' | 'shallow_party' | undefined
+  /**
+   * Whether `join` takes its name at once from a member that has it, such as the one that this process was before it crashed,
+   * which would keep the name until its session timeout. Of two processes that are both there the one that joins last is the
+   * member.
+   */
+  replace?: boolean | undefined
 }
 // --- end of generated
 

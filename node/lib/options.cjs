@@ -43,9 +43,10 @@ function electionOptions(verb, value) {
 }
 
 function groupOptions(verb, value) {
-  const given = check.options(verb, value, ['layout'])
+  const given = check.options(verb, value, ['layout', 'replace'])
   return {
     layout: check.optionalText('layout', given.layout),
+    replace: check.flag('replace', given.replace),
   }
 }
 

@@ -240,9 +240,13 @@ class ClientBase(SessionBase):
         is to lead; a leader of whom somebody wants the leadership may work on for `drain` seconds in `run`.
         """
 
-    def group(self, path: str, *, layout: Literal["member", "party", "shallow_party"] | None = None) -> Group:
+    def group(
+        self, path: str, *, layout: Literal["member", "party", "shallow_party"] | None = None, replace: bool = False
+    ) -> Group:
         """A group of members at `path`. `layout` says whose members take part: "member" (Curator's), "party" or
-        "shallow_party" (kazoo's, without room for data); by default as the client's `naming`.
+        "shallow_party" (kazoo's, without room for data); by default as the client's `naming`. With `replace`,
+        `join` takes its name at once from a member that has it, such as the one that this process was before it
+        crashed.
         """
 
     def latch(self, path: str, count: int) -> Latch:

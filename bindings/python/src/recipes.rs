@@ -153,8 +153,10 @@ impl ClientBase {
     }
 
     /// A group of members at `path`. `layout` says whose members take part: "member" (Curator's), "party" or
-    /// "shallow_party" (kazoo's, without room for data); by default as the client's `naming`.
-    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, layout=None)")]
+    /// "shallow_party" (kazoo's, without room for data); by default as the client's `naming`. With `replace`,
+    /// `join` takes its name at once from a member that has it, such as the one that this process was before it
+    /// crashed.
+    #[pyo3(signature = (path, **options), text_signature = "($self, path, *, layout=None, replace=False)")]
     fn group(slf: &Bound<'_, Self>, path: Arg, options: Option<&Bound<'_, PyDict>>) -> Answered {
         let options = crate::generated::options::group(options)?;
         make(

@@ -416,11 +416,15 @@ pub struct GroupOptions {
     /// (`GroupLayout::Party`) or `ShallowParty` (`GroupLayout::ShallowParty`). By default `GroupLayout::Party` where
     /// `naming` is kazoo's, else `GroupLayout::Member`.
     pub layout: Option<GroupLayout>,
+    /// Whether `join` takes its name at once from a member that has it, such as the one that this process was before it
+    /// crashed, which would keep the name until its session timeout. Of two processes that are both there the one that
+    /// joins last is the member.
+    pub replace: bool,
 }
 
 impl Default for GroupOptions {
     fn default() -> Self {
-        GroupOptions { layout: None }
+        GroupOptions { layout: None, replace: false }
     }
 }
 
@@ -429,6 +433,13 @@ impl GroupOptions {
     /// (`GroupLayout::Party`) or `ShallowParty` (`GroupLayout::ShallowParty`).
     pub fn layout(mut self, layout: GroupLayout) -> Self {
         self.layout = Some(layout);
+        self
+    }
+
+    /// Whether `join` takes its name at once from a member that has it, such as the one that this process was before it
+    /// crashed, which would keep the name until its session timeout.
+    pub fn replace(mut self, replace: bool) -> Self {
+        self.replace = replace;
         self
     }
 }

@@ -32,6 +32,21 @@ pub(super) async fn declare(
     Ok(kept)
 }
 
+/// The same in the place of an ephemeral node that another session has there.
+pub(super) async fn replace(
+    session: &Arc<Session>,
+    verb: &'static str,
+    parent: &str,
+    node: String,
+    data: &[u8],
+) -> Result<KeptNode> {
+    let mut call = call_behind_others(session, verb, &node).await?;
+    let server_session = prepared(session, &mut call, verb, parent, &node).await?;
+    let kept = KeptNode::replace(session, verb, node, data, session.parents()).await?;
+    deletable::settle(&server_session, parent);
+    Ok(kept)
+}
+
 /// The same with a name that begins with `name` and ends in the ten digits that the server appends. It keeps that name in every
 /// server session.
 pub(super) async fn declare_sequential(

@@ -1,7 +1,8 @@
 //! A group: each member is an ephemeral child of the path, and its data is what the member says of itself.
 //!
 //! 1. Joining creates the node. It is kept in every server session and made again when somebody deletes it, until the member leaves,
-//!    its handle is dropped or its client closed.
+//!    its handle is dropped or its client closed. With `replace` the node that another session has left under the name is deleted in
+//!    the same transaction.
 //! 2. Updating sets the node's data.
 //! 3. Following is one watch on the list and one on each member: a change costs one list and one read of that member,
 //!    however many there are.
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use super::declared::{Declared, declare};
+use super::declared::{Declared, declare, replace};
 use super::names::child;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
@@ -43,7 +44,8 @@ impl Client {
             Naming::Kazoo => GroupLayout::Party,
             Naming::Curator | Naming::Zookeeper => GroupLayout::Member,
         });
-        Ok(Group { client: self.clone(), path: Arc::from(path), layout, own: Arc::default() })
+        let (path, replaces) = (Arc::from(path), options.replace);
+        Ok(Group { client: self.clone(), path, layout, replaces, own: Arc::default() })
     }
 }
 
@@ -71,6 +73,8 @@ pub struct Group {
     client: Client,
     path: Arc<str>,
     layout: GroupLayout,
+    /// Whether joining takes the name from the member that has it.
+    replaces: bool,
     /// Our own membership, while we have one; the last handle to go leaves.
     own: Arc<Mutex<Option<KeptNode>>>,
 }
@@ -116,7 +120,8 @@ impl Group {
 
     /// Becomes a member, and stays one over all sessions of the client until it leaves, the last clone of this handle is
     /// dropped, or the client is closed. Exists: this handle has joined already, or another member has that name. (That may
-    /// be the one that a crashed process has left: its name is free after its session timeout.)
+    /// be the one that a crashed process has left: its name is free after its session timeout, or at once with the option
+    /// `replace`.)
     ///
     /// # Cancel safety
     /// Dropping the future leaves nothing behind.
@@ -134,7 +139,10 @@ impl Group {
             let message = "this handle is a member already; let it leave first, or make another handle";
             return Err(Error::new(ErrorKind::Exists, message).with_path(&*self.path));
         }
-        let registration = declare(&session, Group::JOIN, &self.path, node, &data).await?;
+        let registration = match self.replaces {
+            true => replace(&session, Group::JOIN, &self.path, node, &data).await?,
+            false => declare(&session, Group::JOIN, &self.path, node, &data).await?,
+        };
         Ok(Declared::to(own, registration))
     }
 

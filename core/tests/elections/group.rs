@@ -93,6 +93,78 @@ async fn a_node_that_an_older_session_of_ours_has_left_is_made_again() {
     assert_eq!(of(&b).members().await.expect("listed"), members(&[("a", "1")]));
 }
 
+fn replacing(client: &Client) -> Group {
+    client.group(PATH, GroupOptions::default().replace(true)).expect("a valid path")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_that_is_replaced_goes_and_the_next_one_comes_in_one_transaction() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let replaced = of(&a);
+        replaced.join("a", b"1").await.expect("joined");
+        let node = format!("{PATH}/a");
+        let watched = ground.client(TEN).await;
+        let mut feed = of(&watched).watch();
+        assert_eq!(next(&mut feed).await, GroupEvent::Snapshot(members(&[("a", "1")])));
+        let (first, second) = (replacing(&b), replacing(&b));
+        first.join("a", b"2").await.expect("joined");
+        assert_eq!((next(&mut feed).await, next(&mut feed).await), (left("a"), joined("a", "2")));
+        let stat = watched.nodes().exists(&node).await.expect("asked").expect("there");
+        assert_eq!(stat.ephemeral_owner as u64, b.session_id());
+        // Of one client no two replace each other: it would not know which of them the node is.
+        assert_eq!(second.join("a", b"3").await.expect_err("kept").kind(), ErrorKind::Exists);
+        assert_eq!(replaced.update(b"4").await.expect_err("replaced").kind(), ErrorKind::Exists);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mishap_while_a_member_is_replaced_leaves_one_of_the_two() {
+    for mishap in [Fault::drop_before, Fault::drop_after] {
+        for op in ["create2", "exists", "multi"] {
+            let ground = grounds().remove(0);
+            let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+            let replaced = of(&a);
+            replaced.join("a", b"1").await.expect("joined");
+            let fault = ground.inject(mishap(op).session(b.session_id()));
+            let group = replacing(&b);
+            group.join("a", b"2").await.expect("resolved");
+            assert!(ground.fault_fired(fault), "{op}");
+            let now = of(&a).members().await.expect("listed");
+            assert_eq!(now, members(&[("a", "2")]), "{op}");
+            group.leave().await.expect("left");
+            soon("the first one is back", async {
+                while of(&b).members().await.expect("listed") != members(&[("a", "1")]) {}
+            })
+            .await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_join_that_replaces_and_is_given_up_leaves_nothing_of_its_own() {
+    let ground = grounds().remove(0);
+    let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+    let first = of(&a);
+    first.join("a", b"1").await.expect("joined");
+    let slow = ground.inject(Fault::delay_reply("multi", Duration::from_millis(500)).session(b.session_id()));
+    let group = replacing(&b);
+    let mut joining = Box::pin(group.join("a", b"2"));
+    let fired = eventually("it is on its way", || ground.fault_fired(slow));
+    tokio::select! {
+        biased;
+        () = fired => {}
+        _ = &mut joining => panic!("answered before"),
+    }
+    drop(joining);
+    // Whoever was replaced is there again once that is undone.
+    soon("it is the first one's", async {
+        while of(&b).members().await.expect("listed") != members(&[("a", "1")]) {}
+    })
+    .await;
+    first.update(b"3").await.expect("it is its own again");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_answer_leaves_one_membership_or_none() {
     for lost in [Fault::drop_before, Fault::drop_after] {

@@ -11,7 +11,7 @@
 #define ZKR_ELECTION_OPTIONS_INIT { sizeof(zkr_election_options), ZKR_ELECTION_LAYOUT_LATCH, 0, 0, 0, 1000 }
 
 /** The defaults of zkr_group_options. */
-#define ZKR_GROUP_OPTIONS_INIT { sizeof(zkr_group_options), ZKR_GROUP_LAYOUT_DEFAULT, 0 }
+#define ZKR_GROUP_OPTIONS_INIT { sizeof(zkr_group_options), ZKR_GROUP_LAYOUT_DEFAULT, 0, false, {0} }
 
 /** The defaults of zkr_lock_options. */
 #define ZKR_LOCK_OPTIONS_INIT { sizeof(zkr_lock_options), false, {0}, 0 }

@@ -17,7 +17,7 @@ use crate::input::{HandlePlace, to_c};
 use crate::lists::{zkr_entries, zkr_entries_callback};
 use crate::options;
 use crate::options::choice;
-use crate::sized::SelfSized;
+use crate::sized::{Flag, SelfSized};
 use crate::status::zkr_status;
 use crate::verbs;
 use crate::verbs::Recipe;
@@ -69,18 +69,30 @@ pub struct zkr_group_options {
     pub layout: GivenGroupLayout,
     /// Zero.
     pub reserved: u32,
+    /// Whether join takes its name at once from a member that has it, such as the one that this process was before it
+    /// crashed, which would keep the name until its session timeout. Of two processes that are both there the one that
+    /// joins last is the member.
+    pub replace: Flag,
+    /// Zero.
+    pub reserved_2: [u8; 7],
 }
 
 impl SelfSized for zkr_group_options {
     const INIT: &'static str = "ZKR_GROUP_OPTIONS_INIT";
-    const LEAST: usize = size_of::<zkr_group_options>();
+    const LEAST: usize = std::mem::offset_of!(zkr_group_options, reserved) + size_of::<u32>();
 
     fn defaults() -> zkr_group_options {
-        zkr_group_options { size: size_of::<zkr_group_options>(), layout: GivenGroupLayout(0), reserved: 0 }
+        zkr_group_options {
+            size: size_of::<zkr_group_options>(),
+            layout: GivenGroupLayout(0),
+            reserved: 0,
+            replace: Flag(0),
+            reserved_2: [0; 7],
+        }
     }
 
     fn reserved(&self) -> Vec<u8> {
-        [&self.reserved.to_ne_bytes()[..]].concat()
+        [&self.reserved.to_ne_bytes()[..], &self.reserved_2[..]].concat()
     }
 }
 
@@ -102,6 +114,7 @@ impl zkr_group_options {
             zkr_group_layout::ZKR_GROUP_LAYOUT_PARTY => Some(zkrecipes::GroupLayout::Party),
             zkr_group_layout::ZKR_GROUP_LAYOUT_SHALLOW_PARTY => Some(zkrecipes::GroupLayout::ShallowParty),
         };
+        options.replace = self.replace.get("replace")?;
 
         Ok(options)
     }
@@ -143,7 +156,7 @@ pub extern "C" fn zkr_group_path(group: *const zkr_group) -> *const c_char {
 
 /// Becomes a member, and stays one over all sessions of the client until it leaves, the group is freed, or the client
 /// is closed. ZKR_EXISTS if this handle has joined already, or another member has that name. (That may be the one that
-/// a crashed process has left: its name is free after its session timeout.)
+/// a crashed process has left: its name is free after its session timeout, or at once with the option replace.)
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_group_join(
     group: *mut zkr_group,

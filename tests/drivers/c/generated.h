@@ -61,6 +61,7 @@ static inline zkr_group_options group_options_of(const command *c) {
                      : strcmp(value, "party") == 0         ? ZKR_GROUP_LAYOUT_PARTY
                      : strcmp(value, "shallow_party") == 0 ? ZKR_GROUP_LAYOUT_SHALLOW_PARTY
                                                            : (zkr_group_layout)99;
+  options.replace = has_word(c, "replace");
   return options;
 }
 

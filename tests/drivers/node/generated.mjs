@@ -4,7 +4,7 @@ const KINDS = {
   client: { session_timeout: 'number', connect_timeout: 'number', identity: 'text', allow_plaintext_auth: 'flag', refuse_open_parents: 'flag', naming: 'text', lease: 'text', read_only: 'flag', server_tick: 'number', max_in_flight: 'number' },
   counter: { layout: 'text' },
   election: { layout: 'text', priority: 'number', drain: 'number' },
-  group: { layout: 'text' },
+  group: { layout: 'text', replace: 'flag' },
   lock: { reentrant: 'flag', local_handoff: 'number' },
   partitioner: { weight: 'number', name: 'text', drain: 'number' },
   queue: { max_items: 'number', ephemeral: 'flag', shards: 'number', max_attempts: 'number', layout: 'text', key_window: 'number' },

@@ -28,7 +28,7 @@ KINDS: dict[str, dict[str, str]] = {
     },
     "counter": {"layout": "text"},
     "election": {"layout": "text", "priority": "number", "drain": "time"},
-    "group": {"layout": "text"},
+    "group": {"layout": "text", "replace": "flag"},
     "lock": {"reentrant": "flag", "local_handoff": "number"},
     "partitioner": {"weight": "number", "name": "text", "drain": "time"},
     "queue": {

@@ -259,6 +259,7 @@ pub fn group_options(words: &[&str]) -> Result<GroupOptions, Error> {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         match name {
             "layout" => options.layout = Some(value.parse()?),
+            "replace" => options.replace = true,
 
             _ => return Err(Error::invalid(name, "is no option")),
         }

@@ -124,12 +124,14 @@ impl ElectionSettings {
 #[napi(object)]
 pub struct GroupSettings {
     pub layout: Option<String>,
+    pub replace: Option<bool>,
 }
 
 impl GroupSettings {
     pub fn into_core(self) -> Result<GroupOptions> {
         let mut options = GroupOptions::default();
         options.layout = self.layout.map(|word| word.parse()).transpose()?;
+        options.replace = self.replace.unwrap_or(options.replace);
 
         Ok(options)
     }

@@ -130,9 +130,10 @@ pub fn election(given: Option<&Bound<'_, PyDict>>) -> PyResult<ElectionOptions> 
 /// Of what a group is made with.
 pub fn group(given: Option<&Bound<'_, PyDict>>) -> PyResult<GroupOptions> {
     let mut made = GroupOptions::default();
-    keywords(given, &["layout"], |name, value| {
+    keywords(given, &["layout", "replace"], |name, value| {
         match name {
             "layout" => made.layout = Some(word("layout", value)?),
+            "replace" => made.replace = flag("replace", value)?,
 
             _ => unreachable!("the names were checked against the table"),
         }

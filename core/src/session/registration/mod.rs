@@ -3,6 +3,8 @@
 //! 1. One task of its own makes the ephemeral node, and makes it again in every new server session and whenever somebody deletes it.
 //! 2. A node that somebody else has made is not ours: declaring it answers Exists. If somebody else's node is there
 //!    later, we wait until it is gone; meanwhile a change of the data is refused.
+//!    One that is declared to replace it deletes it, and makes its own, in one transaction: until it has stood for the first time,
+//!    so that two who are both there do not take the node from each other again and again.
 //! 3. It is undone when it is not wanted any more, in the background of the server session, so that closing waits for it.
 //!
 //! How that is done is told in [`task`].
@@ -34,6 +36,17 @@ pub(crate) struct KeptNode {
 /// By path, what one client keeps: two of its own must not take each other's nodes for their own.
 #[derive(Default)]
 struct Registrations(Mutex<BTreeMap<String, Weak<Task>>>);
+
+/// What is at the path when a node is declared.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum StartingNode {
+    /// Nothing: what is somebody else's stays.
+    Missing,
+    /// The node, which this client has made just now.
+    Made,
+    /// Perhaps an ephemeral one of somebody else, whose place it takes.
+    Replaced,
+}
 
 #[derive(Clone)]
 struct Wish {
@@ -75,7 +88,7 @@ impl KeptNode {
         data: &[u8],
         parents: CreateMode,
     ) -> Result<KeptNode> {
-        KeptNode::keep(session, verb, path, data, parents, false).await
+        KeptNode::keep(session, verb, path, data, parents, StartingNode::Missing).await
     }
 
     /// The same of a node that this client has made just now, for a name that only the server could give it.
@@ -86,7 +99,19 @@ impl KeptNode {
         data: &[u8],
         parents: CreateMode,
     ) -> Result<KeptNode> {
-        KeptNode::keep(session, verb, path, data, parents, true).await
+        KeptNode::keep(session, verb, path, data, parents, StartingNode::Made).await
+    }
+
+    /// The same in the place of an ephemeral node that somebody else has there. Exists if that is not ephemeral, or is kept by this
+    /// client.
+    pub(crate) async fn replace(
+        session: &Arc<Session>,
+        verb: &'static str,
+        path: String,
+        data: &[u8],
+        parents: CreateMode,
+    ) -> Result<KeptNode> {
+        KeptNode::keep(session, verb, path, data, parents, StartingNode::Replaced).await
     }
 
     async fn keep(
@@ -95,7 +120,7 @@ impl KeptNode {
         path: String,
         data: &[u8],
         parents: CreateMode,
-        is_made: bool,
+        starting: StartingNode,
     ) -> Result<KeptNode> {
         let registrations = session.extensions.of::<Registrations>();
         let task = loop {
@@ -109,7 +134,8 @@ impl KeptNode {
                             session: session.clone(),
                             path: path.clone(),
                             parents,
-                            is_made: AtomicBool::new(is_made),
+                            is_made: AtomicBool::new(starting == StartingNode::Made),
+                            replaces: starting == StartingNode::Replaced,
                             wish: watch::Sender::new(wish),
                             stands: watch::Sender::default(),
                         });

@@ -26,7 +26,7 @@ use crate::session::backoff::Backoff;
 use crate::session::call::refusal;
 use crate::session::clock::Later;
 use crate::session::server_session::ServerSession;
-use crate::session::wire::{CreateMode, Event, Watch, WireError};
+use crate::session::wire::{CreateMode, Event, Stat, Watch, WireError, Write};
 
 pub(super) struct Task {
     pub(super) session: Arc<Session>,
@@ -35,6 +35,8 @@ pub(super) struct Task {
     pub(super) parents: CreateMode,
     /// It was made before it was declared, in the server session that comes first.
     pub(super) is_made: AtomicBool,
+    /// An ephemeral node of somebody else gives way to it at first.
+    pub(super) replaces: bool,
     pub(super) wish: watch::Sender<Wish>,
     pub(super) stands: watch::Sender<RegistrationState>,
 }
@@ -76,6 +78,11 @@ impl Task {
             false
         });
         self.stands.send_modify(|stands| stands.fulfilled = Some(fulfilled.number));
+    }
+
+    /// Whether that node of somebody else gives way to ours: only until ours has stood, or who declared it was told that it does not.
+    fn may_replace(&self, theirs: &Stat) -> bool {
+        self.replaces && theirs.ephemeral_owner != 0 && !self.is_decided(0)
     }
 
     /// Who wished for it is told, so it must not come true later: what stood before is what is wished for again.
@@ -301,6 +308,12 @@ impl<'a> Attempts<'a> {
                         if is_of(server_session, &stat) && self.in_doubt {
                             return Attempt::Done;
                         }
+                        if task.may_replace(&stat) {
+                            match self.replace(wish, stat.version).await {
+                                Some(attempt) => return attempt,
+                                None => continue,
+                            }
+                        }
                         if !task.session.was_ours(stat.ephemeral_owner as u64) {
                             return Attempt::Taken(watch);
                         }
@@ -321,6 +334,24 @@ impl<'a> Attempts<'a> {
                 },
                 Err(error) => return self.refused(wish, error),
             }
+        }
+    }
+
+    /// Makes our node in the place of one with that version; `None` where that is not there any more.
+    async fn replace(&mut self, wish: &Wish, version: i32) -> Option<Attempt> {
+        let path = self.task.path.clone();
+        let (data, mode) = (wish.data.clone(), CreateMode::Ephemeral);
+        let writes = [
+            Write::Delete { path: path.clone(), version: Some(version) },
+            Write::Create { path, data, mode, acl: None },
+        ];
+        match self.server_session.multi(&writes).await {
+            Ok(_) => Some(Attempt::Done),
+            Err(WireError::Part { error, .. }) => match *error {
+                WireError::NoNode | WireError::BadVersion => None,
+                error => Some(self.refused(wish, error)),
+            },
+            Err(error) => Some(self.refused(wish, error)),
         }
     }
 
