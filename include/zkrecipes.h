@@ -4821,6 +4821,27 @@ zkr_status zkr_names_bind_async(zkr_names *names,
                                 void *user_data);
 
 /**
+ * Binds a name to data for a time: the servers unbind it once nobody has changed it for ttl_ms, which is at least 1,
+ * whatever became of the client. ZKR_EXISTS if it is bound already, by whomever. ZKR_INVALID if the servers do not
+ * take that: they need zookeeper.extendedTypesEnabled=true.
+ */
+zkr_status zkr_names_bind_ttl(zkr_names *names,
+                              const char *name,
+                              const void *data,
+                              size_t size,
+                              int64_t ttl_ms,
+                              zkr_error **error);
+
+/** zkr_names_bind_ttl in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_names_bind_ttl_async(zkr_names *names,
+                                    const char *name,
+                                    const void *data,
+                                    size_t size,
+                                    int64_t ttl_ms,
+                                    zkr_done_callback callback,
+                                    void *user_data);
+
+/**
  * What a name stands for. *data is NULL if it is not bound; otherwise it belongs to the caller: free it with
  * zkr_buffer_free.
  */

@@ -3736,6 +3736,17 @@ class Names {
 
   /** The names that are bound, sorted. */
   std::vector<std::string> list() const {
+  /**
+   * The same for a time: the servers unbind the name once nobody has changed it for so long, whatever
+   * became of the client. ErrorKind::Invalid if they do not take that: they need
+   * zookeeper.extendedTypesEnabled=true.
+   */
+  void bind(const std::string &name, const std::string &data, Milliseconds ttl) {
+    detail::Outcome outcome;
+    outcome.check(zkr_names_bind_ttl(handle(), detail::c_text("name", name), data.data(), data.size(),
+                                     ttl.count(), outcome.place()));
+  }
+
     detail::Outcome outcome;
     zkr_strings *names_bound = nullptr;
     outcome.check(zkr_names_list(handle(), &names_bound, outcome.place()));

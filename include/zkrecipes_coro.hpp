@@ -732,6 +732,16 @@ inline Awaited<void> bind(const Names &it, const std::string &name, const std::s
       });
 }
 
+inline Awaited<void> bind(const Names &it, const std::string &name, const std::string &data,
+                          Milliseconds ttl) {
+  return detail::launch<void>(
+      {}, []() {},
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_names_bind_ttl_async(it.handle(), detail::c_text("name", name), data.data(), data.size(),
+                                        ttl.count(), callback, user);
+      });
+}
+
 inline Awaited<std::optional<std::string>> lookup(const Names &it, const std::string &name) {
   return detail::launch<std::optional<std::string>, zkr_buffer *, const zkr_stat *>(
       {},

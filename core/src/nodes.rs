@@ -10,7 +10,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::path;
-use crate::session::call::{Failure, refusal, refused_create};
+use crate::session::call::{Failure, refusal, refused_create_as};
 use crate::session::wire::frame;
 use crate::session::wire::{Applied, CreateMode, Stat, WireError, Write};
 use crate::turn::hold::Hold;
@@ -410,15 +410,10 @@ fn check_ttl(mode: CreateMode) -> Result<()> {
     }
 }
 
-/// The user's error for a create that the server refused.
+/// The user's error for a write that the server refused, and for a create if there is a mode.
 fn refused(error: WireError, verb: &str, path: &str, mode: Option<CreateMode>) -> Error {
-    if error == WireError::Unimplemented && mode.is_some_and(|mode| mode.ttl().is_some()) {
-        let problem = "is not taken by this ZooKeeper: nodes with a time to live need 3.5.3 or later, with \
-                       zookeeper.extendedTypesEnabled=true on every server";
-        return Error::invalid("ttl", problem).with_path(path);
-    }
     match mode {
-        Some(_) => refused_create(error, verb, path),
+        Some(mode) => refused_create_as(mode, error, verb, path),
         None => refusal(error, verb, path),
     }
 }

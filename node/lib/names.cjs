@@ -35,8 +35,9 @@ class Names extends Remote {
   async bind(name, data, ephemeral, options) {
     check.text('name', name)
     const payload = check.bytes('data', data)
-    const { signal, ...given } = check.orOption('bind', 'ephemeral', ephemeral, options, ['signal'])
-    await declare(this, 'bind', { signal }, name, payload, check.flag('ephemeral', given.ephemeral) ?? false)
+    const { signal, ...given } = check.orOption('bind', 'ephemeral', ephemeral, options, ['ttl', 'signal'])
+    const isEphemeral = check.flag('ephemeral', given.ephemeral) ?? false
+    await declare(this, 'bind', { signal }, name, payload, isEphemeral, check.optionalMillis('ttl', given.ttl))
   }
 }
 

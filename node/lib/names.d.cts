@@ -4,6 +4,11 @@ import { Data, SignalOptions } from './abort_signals.cjs'
 export interface BindOptions extends SignalOptions {
   /** The binding lasts as long as this client, over all its sessions; otherwise until it is unbound. */
   ephemeral?: boolean | undefined
+  /**
+   * How many milliseconds a binding that is not ephemeral may stand unchanged: then the servers unbind it. They take that only with
+   * zookeeper.extendedTypesEnabled=true; others make it `INVALID`.
+   */
+  ttl?: number | undefined
 }
 
 /**

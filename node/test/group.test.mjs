@@ -29,6 +29,8 @@ promise('names are bound with flags or options, and answered as buffers', async 
     await rejects(other.unbind(bad), 'INVALID')
   }
   await rejects(other.bind('name', '', 'ephemeral'), 'INVALID')
+  await rejects(other.bind('name', '', { ephemeral: true, ttl: 1000 }), 'INVALID')
+  for (const ttl of ['1000', 0, -1, NaN, Infinity]) await rejects(other.bind('name', '', { ttl }), 'INVALID')
   await rejects(other.bind('name', '', { ephemral: true }), 'INVALID')
 })
 

@@ -57,6 +57,23 @@ def test_a_member_stays_one_when_its_object_is_garbage(connect: Connect) -> None
     assert not other.group("/group").members()
 
 
+def test_a_name_has_a_time_to_live_or_is_ephemeral() -> None:
+    with EmbeddedServer(extended_types=True) as server, zkrecipes.Client(server.connect_string) as client:
+        names = client.names("/names")
+        names.bind("a", "1", ttl=3600)
+        assert names.lookup("a") == b"1"
+        with pytest.raises(zkrecipes.Exists):
+            names.bind("a", "2", ttl=3600)
+        with pytest.raises(zkrecipes.Invalid, match="ttl"):
+            names.bind("b", "2", ephemeral=True, ttl=3600)
+        for ttl in (0, -1, float("nan")):
+            with pytest.raises(zkrecipes.Invalid, match="ttl"):
+                names.bind("b", "2", ttl=ttl)
+        with pytest.raises(TypeError, match="ttl"):
+            names.bind("b", "2", ttl="3600")  # type: ignore[arg-type]
+        assert names.list() == ["a"]
+
+
 def test_a_layout_that_has_no_room_for_data_says_so(client: zkrecipes.Client) -> None:
     with pytest.raises(zkrecipes.Invalid):
         client.group("/group", layout="party").join("ann", "x")

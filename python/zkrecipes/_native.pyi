@@ -1335,9 +1335,11 @@ class NamesBase:
     def path(self) -> str:
         """The path below which the names are."""
 
-    def bind(self, name: str, data: bytes | str, ephemeral: bool = False) -> None:
+    def bind(self, name: str, data: bytes | str, ephemeral: bool = False, *, ttl: float | None = None) -> None:
         """Binds a name to `data`; Exists if it is bound already, by whomever. An `ephemeral` binding lasts as long as
-        the client, over all its sessions, any other until it is unbound.
+        the client, over all its sessions, any other until it is unbound. That one may have a time to live: the
+        servers unbind it once nobody has changed it for `ttl` seconds. They take that only with
+        zookeeper.extendedTypesEnabled=true; others make it Invalid.
         """
 
     def lookup(self, name: str) -> bytes | None:

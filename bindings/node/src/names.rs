@@ -8,6 +8,7 @@ use zkrecipes::drive;
 
 use crate::declared::Declared;
 use crate::generated::Names;
+use crate::options::finite;
 
 /// A name and what it stands for. A list of them, because a name that is a key could be `__proto__`.
 #[napi(object)]
@@ -24,7 +25,12 @@ pub fn named(all: BTreeMap<String, Vec<u8>>) -> Vec<Named> {
 impl Names {
     /// The call's value is a `Declared`.
     #[napi(catch_unwind)]
-    pub fn bind(&self, name: String, data: &[u8], ephemeral: bool) -> f64 {
-        self.0.ask(|names| drive::bind(&names, &name, data, ephemeral), Declared::from)
+    pub fn bind(&self, name: String, data: &[u8], ephemeral: bool, ttl: Option<f64>) -> f64 {
+        let data = data.to_vec();
+        let bound = |names: zkrecipes::Names| async move {
+            let ttl = ttl.map(|ttl| finite("ttl", ttl)).transpose()?;
+            drive::bind(&names, &name, &data, ephemeral, ttl).await
+        };
+        self.0.ask(bound, Declared::from)
     }
 }

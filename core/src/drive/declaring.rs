@@ -20,8 +20,8 @@ pub fn join(group: &Group, name: &str, data: &[u8]) -> impl Future<Output = Resu
     async move { group.declare(&name, &data).await }
 }
 
-/// Binds a name, as [`Names::bind`] does; an ephemeral one is unbound again if what this answers is dropped before it was
-/// received.
+/// Binds a name, as [`Names::bind`] does, or [`Names::bind_ttl`]; an ephemeral one, which has no time to live, is unbound again if
+/// what this answers is dropped before it was received.
 ///
 /// # Cancel safety
 /// As for [`Names::bind`].
@@ -30,9 +30,10 @@ pub fn bind(
     name: &str,
     data: &[u8],
     ephemeral: bool,
+    ttl: Option<Duration>,
 ) -> impl Future<Output = Result<Declared>> + Send + use<> {
     let (names, name, data) = (names.clone(), name.to_owned(), data.to_vec());
-    async move { names.declare(&name, &data, ephemeral).await }
+    async move { names.declare(&name, &data, ephemeral, ttl).await }
 }
 
 /// Enters, as [`DoubleBarrier::enter`] does; the round is given up if what this answers is dropped before it was received.

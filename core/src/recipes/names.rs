@@ -3,10 +3,12 @@
 //! 1. Binding creates the node. Binding a name that is bound already is refused.
 //! 2. An ephemeral binding goes with the client: it is kept in every server session and made again when somebody deletes it, until
 //!    it is unbound or the client is closed.
-//! 3. Following is one watch on the list and one on each node: a change costs one list or one read.
+//! 3. A binding with a time to live is deleted by the servers once nobody has changed it for so long.
+//! 4. Following is one watch on the list and one on each node: a change costs one list or one read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::declared::{Declared, declare};
 use crate::client::Client;
@@ -14,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::feed::{Feed, Source};
 use crate::path;
 use crate::session::Session;
-use crate::session::call::refusal;
+use crate::session::call::{refusal, refused_create_as};
 use crate::session::open_parents;
 use crate::session::registration::KeptNode;
 use crate::session::watching::tree::{Depth, Tree};
@@ -65,34 +67,65 @@ impl Names {
     /// Binds a name to `data`. Exists: it is bound already, by whomever.
     ///
     /// An `ephemeral` binding lasts as long as the client, over all its sessions, and is made again when somebody deletes
-    /// it; any other until it is unbound.
+    /// it; any other until it is unbound. [`Names::bind_ttl`] binds one for a time.
     ///
     /// # Cancel safety
     /// Dropping the future leaves nothing behind of an `ephemeral` binding. Any other may be bound.
     pub async fn bind(&self, name: &str, data: &[u8], ephemeral: bool) -> Result<()> {
-        self.declare(name, data, ephemeral).await?.receive();
+        self.declare(name, data, ephemeral, None).await?.receive();
         Ok(())
     }
 
-    pub(crate) async fn declare(&self, name: &str, data: &[u8], ephemeral: bool) -> Result<Declared> {
+    /// Binds a name to `data` for a time: the servers unbind it once nobody has changed it for `ttl`, whatever became of the client. To
+    /// keep it longer, set its node again, or bind it again once it is unbound. Exists: it is bound already, by whomever. Invalid:
+    /// `ttl` is not between a millisecond and 34 years, or the servers take no time to live.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// use std::time::Duration;
+    ///
+    /// # let server = zkrecipes_embedded::Server::builder().extended_types(true).start().expect("a free port");
+    /// # let client = zkrecipes::Client::connect(&server.connect_string(), Default::default()).await?;
+    /// let names = client.names("/names/invitations")?;
+    /// names.bind_ttl("anna", b"/rooms/7", Duration::from_secs(3600)).await?;
+    /// assert_eq!(names.lookup("anna").await?.as_deref(), Some(&b"/rooms/7"[..]));
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the name may be bound.
+    pub async fn bind_ttl(&self, name: &str, data: &[u8], ttl: Duration) -> Result<()> {
+        self.declare(name, data, false, Some(ttl)).await?.receive();
+        Ok(())
+    }
+
+    pub(crate) async fn declare(
+        &self,
+        name: &str,
+        data: &[u8],
+        ephemeral: bool,
+        ttl: Option<Duration>,
+    ) -> Result<Declared> {
         let node = child(&self.path, name)?;
+        let mode = if ephemeral { CreateMode::Ephemeral } else { CreateMode::Persistent };
+        let mode = ttl.map_or(Ok(mode), |ttl| mode.with_ttl(ttl)).map_err(|error| error.with_path(&*node))?;
         let session = self.client.session()?;
         if ephemeral {
             let registration = declare(&session, Names::BIND, &self.path, node, data).await?;
             return Ok(Declared::of_the_client(registration));
         }
-        let bound = self.bind_for_good(&session, &node, data).await;
+        let bound = self.bind_as(&session, &node, data, mode).await;
         bound.map(|()| Declared::default()).map_err(|error| error.with_path(node))
     }
 
-    async fn bind_for_good(&self, session: &Arc<Session>, node: &str, data: &[u8]) -> Result<()> {
+    async fn bind_as(&self, session: &Arc<Session>, node: &str, data: &[u8], mode: CreateMode) -> Result<()> {
         let mut call = session.call(None);
         call.comes_behind(Names::BIND, session.take_queueing_turn(node)).await?;
         let mut in_doubt = false;
         loop {
             let server_session = call.server_session(Names::BIND).await?;
             open_parents::look(session, &server_session, &mut call, Names::BIND, &self.path).await?;
-            let created = server_session.create(node, data, CreateMode::Persistent);
+            let created = server_session.create(node, data, mode);
             match call.receive(Names::BIND, created).await? {
                 Ok(_) => return Ok(()),
                 Err(WireError::NoNode) => {
@@ -112,7 +145,7 @@ impl Names {
                         Err(error) => return Err(refusal(error, Names::BIND, node)),
                     }
                 }
-                Err(error) => return Err(refusal(error, Names::BIND, node)),
+                Err(error) => return Err(refused_create_as(mode, error, Names::BIND, node)),
             }
         }
     }

@@ -618,7 +618,7 @@ impl Failure {
 }
 
 /// The user's error for a create, of a node of its own or as a part of a transaction: what is missing there is the parent.
-pub(crate) fn refused_create(error: WireError, what: &str, path: &str) -> Error {
+fn refused_create(error: WireError, what: &str, path: &str) -> Error {
     if error != WireError::NoNode {
         return refusal(error, what, path);
     }
@@ -627,6 +627,16 @@ pub(crate) fn refused_create(error: WireError, what: &str, path: &str) -> Error 
         "its parent {parent} does not exist, so {what} was refused; create that first, or let ensure() create all that is missing"
     );
     Error::new(ErrorKind::NoNode, message).with_path(path)
+}
+
+/// The same for a node of that kind.
+pub(crate) fn refused_create_as(mode: CreateMode, error: WireError, what: &str, path: &str) -> Error {
+    if error == WireError::Unimplemented && mode.ttl().is_some() {
+        let problem = "is not taken by this ZooKeeper: nodes with a time to live need 3.5.3 or later, with \
+                       zookeeper.extendedTypesEnabled=true on every server";
+        return Error::invalid("ttl", problem).with_path(path);
+    }
+    refused_create(error, what, path)
 }
 
 /// The user's error for what the server answered.

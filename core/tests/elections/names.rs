@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::support::ground::grounds;
-use crate::support::{eventually, options, soon};
+use crate::support::{client, eventually, options, server, soon};
 use zkrecipes::{Client, ErrorKind, Names, Naming, blocking};
-use zkrecipes_embedded::Fault;
+use zkrecipes_embedded::{Fault, Server};
 
 const PATH: &str = "/names/services";
 const TEN: Duration = Duration::from_secs(10);
@@ -44,6 +44,38 @@ async fn who_takes_the_name_of_one_that_is_gone_keeps_it() {
         })
         .await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_with_a_time_to_live_is_unbound_by_the_servers() {
+    let server = Server::builder().extended_types(true).start().expect("a free port");
+    let client = client(&server).await;
+    let names = of(&client);
+    names.bind_ttl("short", b"1", Duration::from_millis(1)).await.expect("bound");
+    names.bind_ttl("long", b"2", Duration::from_secs(1_000_000)).await.expect("bound");
+    soon("the server unbinds it", async {
+        while names.lookup("short").await.expect("asked").is_some() {
+            server.advance_clock(Duration::from_secs(60));
+        }
+    })
+    .await;
+    assert_eq!(names.lookup("long").await.expect("asked").as_deref(), Some(&b"2"[..]));
+    names.bind("short", b"3", false).await.expect("it is free");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_time_to_live_that_nobody_takes_binds_nothing_and_says_what_to_do() {
+    let server = server();
+    let client = client(&server).await;
+    let names = of(&client);
+    let refused = names.bind_ttl("a", b"1", TEN).await.expect_err("switched off");
+    assert_eq!(refused.kind(), ErrorKind::Invalid);
+    assert!(refused.to_string().contains("extendedTypesEnabled"), "{refused}");
+    for ttl in [Duration::ZERO, Duration::MAX] {
+        let refused = names.bind_ttl("a", b"1", ttl).await.expect_err("out of range");
+        assert_eq!((refused.kind(), refused.path()), (ErrorKind::Invalid, Some("/names/services/a")));
+    }
+    assert_eq!(names.list().await.expect("listed"), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -110,6 +110,53 @@ pub extern "C" fn zkr_names_bind_async(
     })
 }
 
+/// Binds a name to data for a time: the servers unbind it once nobody has changed it for ttl_ms, which is at least 1,
+/// whatever became of the client. ZKR_EXISTS if it is bound already, by whomever. ZKR_INVALID if the servers do not
+/// take that: they need zookeeper.extendedTypesEnabled=true.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_names_bind_ttl(
+    names: *mut zkr_names,
+    name: *const c_char,
+    data: *const c_void,
+    size: usize,
+    ttl_ms: i64,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        names,
+        null(),
+        error,
+        || Ok(()),
+        |it: &NamesHandle| {
+            let core = it.core.clone();
+            let name = input::text("name", name)?;
+            let data = input::bytes("data", data, size)?;
+            let ttl_ms = input::millis("ttl_ms", ttl_ms)?;
+            Ok(async move { core.bind_ttl(&name, &data, ttl_ms).await })
+        },
+    )
+}
+
+/// zkr_names_bind_ttl in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_names_bind_ttl_async(
+    names: *mut zkr_names,
+    name: *const c_char,
+    data: *const c_void,
+    size: usize,
+    ttl_ms: i64,
+    callback: zkr_done_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(names, null(), callback, user_data, |it: &NamesHandle| {
+        let core = it.core.clone();
+        let name = input::text("name", name)?;
+        let data = input::bytes("data", data, size)?;
+        let ttl_ms = input::millis("ttl_ms", ttl_ms)?;
+        Ok(async move { core.bind_ttl(&name, &data, ttl_ms).await })
+    })
+}
+
 /// What a name stands for. *data is NULL if it is not bound; otherwise it belongs to the caller: free it with
 /// zkr_buffer_free.
 #[unsafe(no_mangle)]

@@ -291,6 +291,13 @@ static void do_config_update(command *c) {
   zkr_buffer_free(value);
 }
 
+static void do_bind_ttl(command *c) {
+  zkr_error *error = NULL;
+  zkr_status status = zkr_names_bind_ttl(named(c)->names, text(c, 2), text(c, 3), strlen(text(c, 3)),
+                                         integer(c, 4), &error);
+  answer(c, status, error);
+}
+
 static void do_unfollow(command *c) {
   lock *of = find_lock(c);
   if (!of) {
@@ -318,6 +325,7 @@ const verb recipe_verbs[] = {
     {"has-partition", do_has_partition, false},
     {"release-partition", do_release_partition, true},
     {"config-update", do_config_update, true},
+    {"bind-ttl", do_bind_ttl, true},
     {"watch-node", do_watch_node, false},
     {"follow", do_follow, false},
     {"unfollow", do_unfollow, false},

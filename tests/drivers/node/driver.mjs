@@ -180,6 +180,7 @@ const verbs = {
     const { value, version } = await handle.update((before) => `${before ?? ''}${suffix}`, { signal })
     return `${version} ${value}`
   },
+  'bind-ttl': ({ handle, signal }, _, of, data, ttl) => handle.bind(of, data, { ttl: Number(ttl), signal }),
   'has-partition': ({ handle }, _, partition) => acquired.get(handle).get(partition).isHeld,
   'release-partition': ({ handle }, _, partition) => acquired.get(handle).get(partition).release(),
   ...queues(handles),

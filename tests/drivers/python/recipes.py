@@ -27,6 +27,7 @@ VERBS = (
     | WORDS.keys()
     | {
         "config-update",
+        "bind-ttl",
         "leader",
         "candidates",
         "run",
@@ -201,6 +202,8 @@ async def perform(client: Any, command: Command) -> list[str]:
         case "config-update", [suffix]:
             now_set = await now(recipe.update(lambda value: (value or b"") + suffix.encode()))
             return [str(now_set.version), now_set.value.decode()]
+        case "bind-ttl", [of, data, ttl]:
+            await now(recipe.bind(of, data, ttl=int(ttl) / 1000))
         case "leads", []:
             return [truth(recipe.is_leader)]
         case "leader", []:

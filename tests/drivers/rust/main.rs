@@ -357,6 +357,10 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
             let now = config.update(|value| [value.unwrap_or_default(), suffix.as_bytes()].concat()).await?;
             Ok(vec![now.version.to_string(), String::from_utf8_lossy(&now.value).into_owned()])
         }
+        ("bind-ttl", [_, of, data, ttl]) => {
+            let ttl = millis(Some(ttl)).expect("it is given");
+            stage.recipes.names.of(&key)?.bind_ttl(of, data.as_bytes(), ttl).await.map(|()| vec![])
+        }
         ("check-sequencer", [sequencer]) => one(client.check_sequencer(sequencer).await?),
         ("watch-sequencer", [sequencer]) => client.watch_sequencer(sequencer).await.map(|()| vec![]),
         ("contenders" | "candidates", _) => {

@@ -60,6 +60,8 @@ impl World {
             .tick(Duration::from_millis(100))
             .min_session_timeout(Duration::from_millis(200))
             .max_session_timeout(Duration::from_secs(120))
+            // As the real ones have it.
+            .extended_types(true)
             .start();
         started.map(World::Embedded).map_err(|error| error.to_string())
     }

@@ -23,14 +23,23 @@ impl NamesBase {
     }
 
     /// Binds a name to `data`; Exists if it is bound already, by whomever. An `ephemeral` binding lasts as long as
-    /// the client, over all its sessions, any other until it is unbound.
-    #[pyo3(signature = (name, data, ephemeral=None), text_signature = "($self, name, data, ephemeral=False)")]
-    fn bind(slf: &Bound<'_, Self>, name: Arg, data: Arg, ephemeral: Option<Arg>) -> Answered {
+    /// the client, over all its sessions, any other until it is unbound. That one may have a time to live: the
+    /// servers unbind it once nobody has changed it for `ttl` seconds. They take that only with
+    /// zookeeper.extendedTypesEnabled=true; others make it Invalid.
+    #[pyo3(signature = (name, data, ephemeral=None, *, ttl=None), text_signature = "($self, name, data, ephemeral=False, *, ttl=None)")]
+    fn bind(
+        slf: &Bound<'_, Self>,
+        name: Arg,
+        data: Arg,
+        ephemeral: Option<Arg>,
+        ttl: Option<Arg>,
+    ) -> Answered {
         let name = convert::text("name", name)?;
         let data = convert::payload("data", data)?;
         let ephemeral = convert::flag_or("ephemeral", ephemeral, false)?;
+        let ttl = ttl.map(|ttl| convert::duration("ttl", ttl)).transpose()?;
         let it = slf.get();
-        Self::origin(slf).run(slf.py(), || drive::bind(&it.core, &name, &data, ephemeral))
+        Self::origin(slf).run(slf.py(), || drive::bind(&it.core, &name, &data, ephemeral, ttl))
     }
 
     /// What a name stands for, or None if it is not bound.

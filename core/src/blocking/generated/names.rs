@@ -1,6 +1,7 @@
 //! Generated from api/names.toml by api/generate; do not edit.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::Result;
 use crate::blocking::{Client, Feed};
@@ -33,6 +34,12 @@ impl Names {
     pub fn bind(&self, name: &str, data: &[u8], ephemeral: bool) -> Result<()> {
         let (core, name, data) = (self.core.clone(), name.to_owned(), data.to_owned());
         wait(async move { core.bind(&name, &data, ephemeral).await }, None, None)
+    }
+
+    /// See [`crate::Names::bind_ttl`].
+    pub fn bind_ttl(&self, name: &str, data: &[u8], ttl: Duration) -> Result<()> {
+        let (core, name, data) = (self.core.clone(), name.to_owned(), data.to_owned());
+        wait(async move { core.bind_ttl(&name, &data, ttl).await }, None, None)
     }
 
     /// See [`crate::Names::lookup`].

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, oneshot};
 use super::{Hold, Tenure};
 use crate::error::{LostReason, Result};
 use crate::process::Process;
-use crate::session::call::{refusal, refused_create};
+use crate::session::call::{refusal, refused_create_as};
 use crate::session::server_session::Tenant;
 use crate::session::wire::{Applied, WireError, Write};
 
@@ -55,7 +55,7 @@ impl Hold {
                 let write = index.checked_sub(own).and_then(|index| writes.get(index));
                 let (verb, path) = ("a guarded write", write.map_or(&*self.path, Write::path));
                 match write.and_then(Write::mode) {
-                    Some(_) => Err(refused_create(*error, verb, path)),
+                    Some(mode) => Err(refused_create_as(mode, *error, verb, path)),
                     None => Err(refusal(*error, verb, path)),
                 }
             }
