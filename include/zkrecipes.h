@@ -5595,6 +5595,21 @@ zkr_status zkr_nodes_children_async(zkr_client *client,
                                     zkr_strings_callback callback,
                                     void *user_data);
 
+/**
+ * The paths of the ephemeral nodes that the session of this client has at path and below it, sorted. On success
+ * *ephemerals belongs to the caller: free it with zkr_strings_free. ZKR_INVALID if the server is older than 3.6.
+ */
+zkr_status zkr_nodes_ephemerals(zkr_client *client,
+                                const char *path,
+                                zkr_strings **ephemerals,
+                                zkr_error **error);
+
+/** zkr_nodes_ephemerals in the background. ZKR_OK says that the callback will be called exactly once. */
+zkr_status zkr_nodes_ephemerals_async(zkr_client *client,
+                                      const char *path,
+                                      zkr_strings_callback callback,
+                                      void *user_data);
+
 /** Creates a node and all that is missing above it; no matter if it exists. */
 zkr_status zkr_nodes_ensure(zkr_client *client, const char *path, zkr_error **error);
 

@@ -4470,6 +4470,17 @@ class Nodes {
    * Keeps a node and all that is below it in a cache: waits until all of it is known, and follows it from
    * then on. The node need not exist; what we may not read is left out. It costs two requests for each
    * node at first, then one or two for each change.
+  /**
+   * The paths of the ephemeral nodes that the session of this client has at path and below it, sorted.
+   * Throws Invalid if the server is older than 3.6.
+   */
+  std::vector<std::string> ephemerals(const std::string &path) const {
+    detail::Outcome outcome;
+    zkr_strings *ephemerals = nullptr;
+    outcome.check(zkr_nodes_ephemerals(client_, detail::c_text("path", path), &ephemerals, outcome.place()));
+    return detail::strings(ephemerals);
+  }
+
    */
   NodeCache cache(const std::string &path) {
     detail::Outcome outcome;

@@ -838,6 +838,15 @@ inline Awaited<std::vector<std::string>> children(const Nodes &it, const std::st
       });
 }
 
+inline Awaited<std::vector<std::string>> ephemerals(const Nodes &it, const std::string &path) {
+  return detail::launch<std::vector<std::string>, zkr_strings *>(
+      {}, [](zkr_strings *ephemerals) -> std::vector<std::string> { return detail::strings(ephemerals); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_nodes_ephemerals_async(detail::Inside::of(it), detail::c_text("path", path), callback,
+                                          user);
+      });
+}
+
 inline Awaited<void> ensure(const Nodes &it, const std::string &path) {
   return detail::launch<void>(
       {}, []() {},

@@ -146,6 +146,39 @@ impl Nodes {
         Ok(names)
     }
 
+    /// The paths of the ephemeral nodes that the session of this client has at `path` and below it, sorted. Invalid: the server is
+    /// older than 3.6.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// use zkrecipes::{Client, CreateMode};
+    ///
+    /// let client = Client::connect("embedded:", Default::default()).await?;
+    /// let nodes = client.nodes();
+    /// nodes.create("/here", b"", CreateMode::Ephemeral).await?;
+    /// assert_eq!(nodes.ephemerals("/").await?, ["/here"]);
+    /// # Ok(()) });
+    /// ```
+    pub async fn ephemerals(&self, path: &str) -> Result<Vec<String>> {
+        const VERB: &str = "ephemerals";
+        path::validate(path)?;
+        let mut call = self.client.session()?.call(None);
+        let answer = call.ask(VERB, |server| {
+            let server = server.clone();
+            async move { server.caught_up(path, || server.own_ephemerals(path)).await }
+        });
+        let mut nodes = answer.await.map_err(|failure| match failure {
+            Failure::Refused(WireError::Unimplemented) => Error::new(
+                ErrorKind::Invalid,
+                "invalid request: this ZooKeeper does not tell which nodes a session has; servers of 3.6 and later do",
+            )
+            .with_path(path),
+            failure => failure.about(VERB, path),
+        })?;
+        nodes.sort_unstable();
+        Ok(nodes)
+    }
+
     /// Creates a node and whatever is missing above it; no error when it exists.
     pub async fn ensure(&self, path: &str) -> Result<()> {
         path::validate(path)?;

@@ -90,6 +90,10 @@ class Nodes extends Remote {
     return ask(this, 'children', options, check.text('path', path))
   }
 
+  async ephemerals(path, options) {
+    return ask(this, 'ephemerals', options, check.text('path', path))
+  }
+
   async ensure(path, options) {
     await ask(this, 'ensure', options, check.text('path', path))
   }

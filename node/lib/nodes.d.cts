@@ -55,6 +55,11 @@ export class Nodes {
   exists(path: string, options?: SignalOptions): Promise<Stat | null>
   /** The names of the children, sorted. */
   children(path: string, options?: SignalOptions): Promise<string[]>
+  /**
+   * The paths of the ephemeral nodes that the session of this client has at path and below it, sorted. Rejects with `INVALID` if
+   * the server is older than 3.6.
+   */
+  ephemerals(path: string, options?: SignalOptions): Promise<string[]>
   /** Creates what is missing of the path. */
   ensure(path: string, options?: SignalOptions): Promise<void>
   /** Deletes the node and all below it. */

@@ -1451,6 +1451,11 @@ class NodesBase:
     def ensure(self, path: str) -> None:
         """Creates a node and its parents where they are missing."""
 
+    def ephemerals(self, path: str) -> list[str]:
+        """The paths of the ephemeral nodes that the session of this client has at `path` and below it, sorted.
+        Invalid: the server is older than 3.6.
+        """
+
     def delete_all(self, path: str) -> None:
         """Deletes a node and all below it."""
 

@@ -330,6 +330,43 @@ pub extern "C" fn zkr_nodes_children_async(
     })
 }
 
+/// The paths of the ephemeral nodes that the session of this client has at path and below it, sorted. On success
+/// *ephemerals belongs to the caller: free it with zkr_strings_free. ZKR_INVALID if the server is older than 3.6.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_nodes_ephemerals(
+    client: *mut zkr_client,
+    path: *const c_char,
+    ephemerals: *mut *mut zkr_strings,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::wait(
+        client,
+        null(),
+        error,
+        || HandlePlace::required("ephemerals", ephemerals),
+        |it: &ClientHandle| {
+            let core = it.core.nodes();
+            let path = input::text("path", path)?;
+            Ok(async move { core.ephemerals(&path).await })
+        },
+    )
+}
+
+/// zkr_nodes_ephemerals in the background. ZKR_OK says that the callback will be called exactly once.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_nodes_ephemerals_async(
+    client: *mut zkr_client,
+    path: *const c_char,
+    callback: zkr_strings_callback,
+    user_data: *mut c_void,
+) -> zkr_status {
+    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+        let core = it.core.nodes();
+        let path = input::text("path", path)?;
+        Ok(async move { core.ephemerals(&path).await })
+    })
+}
+
 /// Creates a node and all that is missing above it; no matter if it exists.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_nodes_ensure(

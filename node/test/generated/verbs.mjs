@@ -55,6 +55,7 @@ export const VERBS = [
   { type: 'Nodes', verb: 'delete', takes: { path: 'text', version: 'version' }, options: ['signal'] },
   { type: 'Nodes', verb: 'exists', takes: { path: 'text' }, options: ['signal'] },
   { type: 'Nodes', verb: 'children', takes: { path: 'text' }, options: ['signal'] },
+  { type: 'Nodes', verb: 'ephemerals', takes: { path: 'text' }, options: ['signal'] },
   { type: 'Nodes', verb: 'ensure', takes: { path: 'text' }, options: ['signal'] },
   { type: 'Nodes', verb: 'deleteAll', takes: { path: 'text' }, options: ['signal'] },
   { type: 'Client', verb: 'partitioner', takes: { path: 'text', partitions: 'partitions' }, options: [], makes: 'Partitioner' },

@@ -325,6 +325,13 @@ static void do_children(command *c) {
   answer_names(c, status, names, error);
 }
 
+static void do_ephemerals(command *c) {
+  zkr_error *error = NULL;
+  zkr_strings *nodes = NULL;
+  zkr_status status = zkr_nodes_ephemerals(c->client->handle, text(c, 1), &nodes, &error);
+  answer_names(c, status, nodes, error);
+}
+
 /* Reading ------------------------------------------------------------------------------------------------ */
 
 static const verb verbs[] = {
@@ -343,6 +350,7 @@ static const verb verbs[] = {
     {"get", do_get, true},
     {"exists", do_exists, true},
     {"children", do_children, true},
+    {"ephemerals", do_ephemerals, true},
     {NULL, NULL, false},
 };
 

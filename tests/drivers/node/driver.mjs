@@ -247,6 +247,7 @@ const verbs = {
   get: async ({ client }, path) => String((await client.nodes.get(path)).data),
   exists: async ({ client }, path) => (await client.nodes.exists(path)) !== null,
   children: ({ client }, path) => client.nodes.children(path),
+  ephemerals: ({ client }, path) => client.nodes.ephemerals(path),
 }
 
 class Unknown extends Error {

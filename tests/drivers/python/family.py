@@ -47,7 +47,7 @@ async def perform(command: Command) -> list[str]:
             return [truth(await now(client.check_sequencer(args[0])))]
         case "watch-sequencer":
             await now(client.watch_sequencer(args[0]))
-        case "create" | "set" | "delete" | "get" | "exists" | "children":
+        case "create" | "set" | "delete" | "get" | "exists" | "children" | "ephemerals":
             return await at_node(client, verb, args)
         case "free":
             for forget in (queues.forget, commits.forget, forget_handle):
@@ -200,6 +200,6 @@ async def at_node(client: Any, verb: str, args: list[str]) -> list[str]:
             return [answer[0].decode()]
         case "exists":
             return [truth(answer)]
-        case "children":
+        case "children" | "ephemerals":
             return list(answer)
     return []

@@ -395,6 +395,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         }
         ("exists", [path]) => one(client.nodes().exists(path).await?.is_some()),
         ("children", [path]) => client.nodes().children(path).await,
+        ("ephemerals", [path]) => client.nodes().ephemerals(path).await,
         (verb, _) => Err(Error::invalid("verb", format!("{verb} is not one"))),
     }
 }

@@ -46,6 +46,11 @@ impl Nodes {
     }
 
     #[napi(catch_unwind)]
+    pub fn ephemerals(&self, path: String) -> f64 {
+        self.0.ask(|it| async move { it.ephemerals(&path).await }, same)
+    }
+
+    #[napi(catch_unwind)]
     pub fn ensure(&self, path: String) -> f64 {
         self.0.ask(|it| async move { it.ensure(&path).await }, same)
     }

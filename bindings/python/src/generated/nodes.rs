@@ -83,6 +83,14 @@ impl NodesBase {
         Self::origin(slf).run(slf.py(), || async move { core.children(&path).await })
     }
 
+    /// The paths of the ephemeral nodes that the session of this client has at `path` and below it, sorted.
+    /// Invalid: the server is older than 3.6.
+    fn ephemerals(slf: &Bound<'_, Self>, path: Arg) -> Answered {
+        let path = convert::text("path", path)?;
+        let core = zkrecipes::Nodes::clone(&slf.get().core);
+        Self::origin(slf).run(slf.py(), || async move { core.ephemerals(&path).await })
+    }
+
     /// Creates a node and its parents where they are missing.
     fn ensure(slf: &Bound<'_, Self>, path: Arg) -> Answered {
         let path = convert::text("path", path)?;

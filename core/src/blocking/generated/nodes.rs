@@ -56,6 +56,12 @@ impl Nodes {
         wait(async move { core.children(&path).await }, None, None)
     }
 
+    /// See [`crate::Nodes::ephemerals`].
+    pub fn ephemerals(&self, path: &str) -> Result<Vec<String>> {
+        let (core, path) = (self.core.clone(), path.to_owned());
+        wait(async move { core.ephemerals(&path).await }, None, None)
+    }
+
     /// See [`crate::Nodes::ensure`].
     pub fn ensure(&self, path: &str) -> Result<()> {
         let (core, path) = (self.core.clone(), path.to_owned());
