@@ -2,7 +2,8 @@
 //!
 //! 1. Campaign; a signal withdraws.
 //! 2. Run the command as [`crate::job`] does, and tell everybody that it has begun.
-//! 3. When the leadership is lost or asked for, the command is ended; campaign again.
+//! 3. When the leadership is lost or asked for, the command is ended; campaign again. So it is when a check (`--healthy`) says that it
+//!    cannot lead.
 //! 4. When the command has ended by itself, resign and give its status back.
 
 use std::ffi::OsString;
@@ -13,6 +14,7 @@ use zkrecipes::drive::{self, CancelToken, Terms};
 
 use crate::args;
 use crate::common::Common;
+use crate::healthy::Check;
 use crate::help::{self, examples};
 use crate::job::{Desk, End, Job, Then};
 use crate::outcome::{Failure, LOST, Outcome, say};
@@ -29,6 +31,10 @@ use crate::under;
 /// the command and the processes it started get TERM, and KILL after the grace.
 /// Then it stands again, and runs the command again once it leads again.
 ///
+/// With --healthy it stands only while that command, which sh runs every five
+/// seconds, ends with 0. When it ends with something else, the leadership is
+/// asked for, as somebody else would.
+///
 /// The command finds in its environment
 ///
 ///   ZKR_EPOCH          a number that rises with every leader; pass it along,
@@ -44,6 +50,7 @@ use crate::under;
 #[command(verbatim_doc_comment, override_usage = help::RUNNING.replace("VERB", "elect"), after_help = examples!("\
   zkrecipes elect /leaders/index -- index-writer
   zkrecipes elect --data 10.0.0.7:80 /leaders/api -- serve --port 80
+  zkrecipes elect --healthy 'curl -fs localhost/ready' /leaders/api -- serve
   zkrecipes elect /leaders/cron -- sh -c 'run-jobs --epoch \"$ZKR_EPOCH\"'"))]
 pub(crate) struct Args {
     /// Of the election
@@ -63,6 +70,12 @@ pub(crate) struct Args {
         hide_default_value = true
     )]
     priority: i32,
+    /// Stand only while COMMAND ends with 0, as sh runs it
+    #[arg(long, value_name = "COMMAND")]
+    healthy: Option<String>,
+    /// How often that is run, and how long it may take
+    #[arg(long, value_name = "TIME", value_parser = args::duration, default_value = "5s", requires = "healthy")]
+    healthy_every: Duration,
     /// Do not stand again: status 76 after a loss, and the command's after it was asked for
     #[arg(long)]
     once: bool,
@@ -89,6 +102,7 @@ struct Plan {
     job: Job,
     data: String,
     options: ElectionOptions,
+    check: Option<Check>,
     is_once: bool,
 }
 
@@ -98,30 +112,37 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     let outcome = common.with_client(desk.cancel(), |client| {
         let election = client.election(&plan.job.path, plan.data.as_bytes(), plan.options.clone())?;
         under::tell_waits(&election);
-        let mut terms = drive::terms(&election)?;
-        loop {
-            let won = campaign(terms, desk.cancel())?;
-            let (back, Some(leadership)) = won else { return Err(Failure::withdrawn()) };
-            terms = back;
-            let (begun, data) = (leadership.clone(), plan.data.clone());
-            let begun = move || {
-                // Who has lost already is told so elsewhere.
-                let telling = async move { begun.acknowledge(data.as_bytes()).await };
-                let _ = drive::start(telling, &CancelToken::new(), |_| {});
-            };
-            let code = match desk.run(&plan.job, &leadership, begun)? {
-                End::Done(code) => return Ok(code),
-                End::Yielded(code) => code,
-                End::Lost(_) => LOST,
-            };
-            if plan.is_once || desk.cancel().is_cancelled() {
-                return Ok(code);
-            }
-            say(&format!("{} is led by somebody else; standing again", plan.job.path));
-            terms.succeeded();
+        let terms = drive::terms(&election)?;
+        match &plan.check {
+            Some(check) => check.beside(&desk, &election, || lead(&plan, &desk, terms)),
+            None => lead(&plan, &desk, terms),
         }
     });
     desk.explain(outcome)
+}
+
+fn lead(plan: &Plan, desk: &Desk, mut terms: Terms) -> Outcome {
+    loop {
+        let won = campaign(terms, desk.cancel())?;
+        let (back, Some(leadership)) = won else { return Err(Failure::withdrawn()) };
+        terms = back;
+        let (begun, data) = (leadership.clone(), plan.data.clone());
+        let begun = move || {
+            // Who has lost already is told so elsewhere.
+            let telling = async move { begun.acknowledge(data.as_bytes()).await };
+            let _ = drive::start(telling, &CancelToken::new(), |_| {});
+        };
+        let code = match desk.run(&plan.job, &leadership, begun)? {
+            End::Done(code) => return Ok(code),
+            End::Yielded(code) => code,
+            End::Lost(_) => LOST,
+        };
+        if plan.is_once || desk.cancel().is_cancelled() {
+            return Ok(code);
+        }
+        say(&format!("{} is led by somebody else; standing again", plan.job.path));
+        terms.succeeded();
+    }
 }
 
 /// Waits until this candidate leads, through any outage.
@@ -144,9 +165,11 @@ impl Args {
             Then::Kill => (self.grace + KILLED).min(LONGEST),
             Then::Continue => LONGEST,
         });
-        let Args { path, command, grace, on_revoke, data, once: is_once, .. } = self;
         let has_credentials = self.pass_credentials;
+        let every = self.healthy_every;
+        let check = self.healthy.map(|command| Check { command, every, has_credentials });
+        let Args { path, command, grace, on_revoke, data, once: is_once, .. } = self;
         let job = Job { path, command, grace, on_loss: Then::Kill, on_revoke, has_credentials };
-        Ok(Plan { job, data, options, is_once })
+        Ok(Plan { job, data, options, check, is_once })
     }
 }

@@ -166,6 +166,11 @@ impl Desk {
         })
     }
 
+    /// Spawns what runs beside the commands, without their signals.
+    pub(crate) fn spawn_beside(&self, command: &mut Command) -> std::io::Result<Child> {
+        self.signals.spawn(command, true)
+    }
+
     fn spawn(&self, job: &Job, under: &impl Under) -> Outcome<Child> {
         let mut command = Command::new(&job.command[0]);
         command.args(&job.command[1..]).envs(under.environment());
@@ -253,7 +258,7 @@ impl Job {
 
 /// Waits for the end of a child, but leaves it to be waited for: until then nobody else gets its number, and a signal
 /// that we send it cannot reach a stranger.
-fn await_end(id: i32) {
+pub(crate) fn await_end(id: i32) {
     loop {
         // SAFETY: a siginfo of zeros is a valid one to write to.
         let ended = unsafe {

@@ -31,6 +31,7 @@ mod credentials;
 mod doctor;
 mod elect;
 mod follow;
+mod healthy;
 mod help;
 mod history;
 mod job;

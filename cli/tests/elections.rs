@@ -196,3 +196,39 @@ fn who_has_a_higher_priority_leads_and_the_other_one_stands_again() {
     assert_eq!(lower.end().status, 128 + libc::SIGTERM);
     assert_nothing_left(&server, PATH);
 }
+
+#[test]
+fn who_is_not_healthy_does_not_stand_and_hands_over() {
+    let server = server();
+    let well = std::env::temp_dir().join(format!("zkrecipes-well-{}", std::process::id()));
+    let check = format!("test -e {}", well.display());
+    let options = ["--identity", "one", "--healthy", &check, "--healthy-every", "100ms"];
+    let one = standing(&server, &options, "echo leads; exec sleep 1000");
+    assert!(one.err.line_with("not healthy").contains(&check));
+    assert_eq!(contenders(&server, PATH).len(), 0, "it does not stand");
+    std::fs::write(&well, "").expect("a file");
+    one.err.line_with("healthy again");
+    one.out.line_with("leads");
+    let two = standing(&server, &["--identity", "two"], "echo leads; exec sleep 1000");
+    eventually("the second stands", || contenders(&server, PATH).len() == 2);
+    std::fs::remove_file(&well).expect("it is there");
+    one.err.line_with("not healthy");
+    two.out.line_with("leads");
+    eventually("the first does not stand", || contenders(&server, PATH).len() == 1);
+    for running in [one, two] {
+        running.signal(libc::SIGTERM);
+        assert_eq!(running.end().status, 128 + libc::SIGTERM);
+    }
+    assert_nothing_left(&server, PATH);
+}
+
+#[test]
+fn a_check_of_health_that_hangs_is_killed_and_counts_as_not_healthy() {
+    let server = server();
+    let options = ["--healthy", "sleep 3600; true", "--healthy-every", "200ms"];
+    let running = standing(&server, &options, "echo leads");
+    assert!(running.err.line_with("not healthy").contains("had not ended"));
+    running.signal(libc::SIGTERM);
+    assert_eq!(running.end().status, 128 + libc::SIGTERM);
+    assert_nothing_left(&server, PATH);
+}
