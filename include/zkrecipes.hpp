@@ -3035,12 +3035,28 @@ class Config {
    */
   template <typename Change>
   Versioned update(Change &&change) {
-    for (;;) {
-      const std::optional<Versioned> before = get();
-      std::string value = change(before ? std::optional<std::string>(before->value) : std::nullopt);
-      if (!compare_and_set(value, before ? before->version : -1)) continue;
-      return Versioned{std::move(value), before ? before->version + 1 : 0};
-    }
+    struct Asked {
+      Change &change;
+      std::string made;
+      std::exception_ptr thrown;
+    } asked{change, {}, nullptr};
+    const auto make = [](const void *value, std::size_t size, zkr_update *update, void *user_data) noexcept {
+      Asked &of = *static_cast<Asked *>(user_data);
+      try {
+        of.made = of.change(
+            value ? std::optional<std::string>(std::in_place, static_cast<const char *>(value), size)
+                  : std::nullopt);
+        zkr_update_set(update, of.made.data(), of.made.size());
+      } catch (...) {
+        of.thrown = std::current_exception();
+      }
+    };
+    detail::Outcome outcome;
+    std::int32_t version = 0;
+    const zkr_status status = zkr_config_update(handle(), make, &asked, nullptr, &version, outcome.place());
+    if (asked.thrown) std::rethrow_exception(asked.thrown);
+    outcome.check(status);
+    return Versioned{std::move(asked.made), version};
   }
 
   zkr_config *handle() const noexcept { return handle_.get(); }
@@ -3553,12 +3569,19 @@ struct GroupOptions {
    * naming is kazoo's, else GroupLayout::Member.
    */
   GroupLayout layout = GroupLayout::Default;
+  /**
+   * Whether join takes its name at once from a member that has it, such as the one that this process was
+   * before it crashed, which would keep the name until its session timeout. Of two processes that are both
+   * there the one that joins last is the member.
+   */
+  bool replace = false;
 
  private:
   friend class Client;
   zkr_group_options convert() const {
     zkr_group_options given = ZKR_GROUP_OPTIONS_INIT;
     given.layout = layout;
+    given.replace = replace;
     return given;
   }
 };
@@ -3569,19 +3592,12 @@ class Group {
   explicit Group(zkr_group *handle) : handle_(handle) {}
 
   /** What it is made with. */
-  /**
-   * Whether join takes its name at once from a member that has it, such as the one that this process was
-   * before it crashed, which would keep the name until its session timeout. Of two processes that are both
-   * there the one that joins last is the member.
-   */
-  bool replace = false;
   std::string path() const { return detail::text(zkr_group_path(handle())); }
 
   /**
    * Becomes a member, and stays one over all sessions of the client until it leaves or this object goes.
    * Throws Exists if it has joined already, or another member has that name.
    */
-    given.replace = replace;
   void join(const std::string &name, const std::string &data = "") {
     detail::Outcome outcome;
     outcome.check(
@@ -3720,6 +3736,17 @@ class Names {
                                  outcome.place()));
   }
 
+  /**
+   * The same for a time: the servers unbind the name once nobody has changed it for so long, whatever
+   * became of the client. ErrorKind::Invalid if they do not take that: they need
+   * zookeeper.extendedTypesEnabled=true.
+   */
+  void bind(const std::string &name, const std::string &data, Milliseconds ttl) {
+    detail::Outcome outcome;
+    outcome.check(zkr_names_bind_ttl(handle(), detail::c_text("name", name), data.data(), data.size(),
+                                     ttl.count(), outcome.place()));
+  }
+
   /** What a name stands for, or nothing if it is not bound. */
   std::optional<std::string> lookup(const std::string &name) const {
     detail::Outcome outcome;
@@ -3736,17 +3763,6 @@ class Names {
 
   /** The names that are bound, sorted. */
   std::vector<std::string> list() const {
-  /**
-   * The same for a time: the servers unbind the name once nobody has changed it for so long, whatever
-   * became of the client. ErrorKind::Invalid if they do not take that: they need
-   * zookeeper.extendedTypesEnabled=true.
-   */
-  void bind(const std::string &name, const std::string &data, Milliseconds ttl) {
-    detail::Outcome outcome;
-    outcome.check(zkr_names_bind_ttl(handle(), detail::c_text("name", name), data.data(), data.size(),
-                                     ttl.count(), outcome.place()));
-  }
-
     detail::Outcome outcome;
     zkr_strings *names_bound = nullptr;
     outcome.check(zkr_names_list(handle(), &names_bound, outcome.place()));
@@ -4454,6 +4470,17 @@ class Nodes {
     return detail::strings(children);
   }
 
+  /**
+   * The paths of the ephemeral nodes that the session of this client has at path and below it, sorted.
+   * Throws Invalid if the server is older than 3.6.
+   */
+  std::vector<std::string> ephemerals(const std::string &path) const {
+    detail::Outcome outcome;
+    zkr_strings *ephemerals = nullptr;
+    outcome.check(zkr_nodes_ephemerals(client_, detail::c_text("path", path), &ephemerals, outcome.place()));
+    return detail::strings(ephemerals);
+  }
+
   /** Creates the node and all that is missing above it; no matter if it exists. */
   void ensure(const std::string &path) {
     detail::Outcome outcome;
@@ -4470,17 +4497,6 @@ class Nodes {
    * Keeps a node and all that is below it in a cache: waits until all of it is known, and follows it from
    * then on. The node need not exist; what we may not read is left out. It costs two requests for each
    * node at first, then one or two for each change.
-  /**
-   * The paths of the ephemeral nodes that the session of this client has at path and below it, sorted.
-   * Throws Invalid if the server is older than 3.6.
-   */
-  std::vector<std::string> ephemerals(const std::string &path) const {
-    detail::Outcome outcome;
-    zkr_strings *ephemerals = nullptr;
-    outcome.check(zkr_nodes_ephemerals(client_, detail::c_text("path", path), &ephemerals, outcome.place()));
-    return detail::strings(ephemerals);
-  }
-
    */
   NodeCache cache(const std::string &path) {
     detail::Outcome outcome;

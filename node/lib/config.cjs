@@ -42,10 +42,8 @@ class Config extends Remote {
       const made = check.bytes('what change returned', await change(before?.value ?? null))
       // What the caller changes while the request is under way is not what was set.
       const value = Buffer.from(made)
-      const version = before?.version
-      if (await this.compareAndSet(value, version, options)) {
-        return { value, version: version === undefined ? 0 : version + 1 }
-      }
+      const version = await ask(this, 'setAfter', options, value, before?.version)
+      if (version !== null) return { value, version }
     }
   }
 }

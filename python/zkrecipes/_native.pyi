@@ -128,6 +128,9 @@ class InvalidType(Invalid, TypeError):
 def version() -> str:
     """The version of the library."""
 
+def version_after(version: int | None) -> int:
+    """The version of a config that was set where it had that one, or where there was none."""
+
 def at_exit(limit: float) -> None:
     """At interpreter exit: ends the sessions still open, so that what they hold is free at once and not after the session
     timeout, and sees to it that no thread of the library is caught inside Python. Takes at most `limit` seconds for
@@ -1448,13 +1451,13 @@ class NodesBase:
     def children(self, path: str) -> list[str]:
         """The names of a node's children, sorted."""
 
-    def ensure(self, path: str) -> None:
-        """Creates a node and its parents where they are missing."""
-
     def ephemerals(self, path: str) -> list[str]:
         """The paths of the ephemeral nodes that the session of this client has at `path` and below it, sorted.
         Invalid: the server is older than 3.6.
         """
+
+    def ensure(self, path: str) -> None:
+        """Creates a node and its parents where they are missing."""
 
     def delete_all(self, path: str) -> None:
         """Deletes a node and all below it."""

@@ -52,7 +52,8 @@ def _kept(made: Data) -> Data:
 
 
 def _set_after(before: Versioned | None, made: Data) -> Versioned:
-    return Versioned(made.encode() if isinstance(made, str) else bytes(made), before.version + 1 if before else 0)
+    version = _native.version_after(before.version if before else None)
+    return Versioned(made.encode() if isinstance(made, str) else bytes(made), version)
 
 
 class Config(_native.ConfigBase):

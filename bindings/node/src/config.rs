@@ -2,6 +2,10 @@
 
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
+use zkrecipes::drive;
+
+use crate::generated::Config;
+use crate::remote::same;
 
 #[napi(object)]
 pub struct Versioned {
@@ -20,6 +24,20 @@ pub struct Cached {
     pub value: Option<Versioned>,
     /// Milliseconds.
     pub age: f64,
+}
+
+#[napi]
+impl Config {
+    /// A step of `update`: the version that the value has then, or null where somebody has changed it.
+    #[napi(catch_unwind)]
+    pub fn set_after(&self, value: &[u8], version: Option<i32>) -> f64 {
+        let value = value.to_vec();
+        let set = |config: zkrecipes::Config| async move {
+            let is_set = config.compare_and_set(&value, version).await?;
+            Ok(is_set.then(|| drive::version_after(version)))
+        };
+        self.0.ask(set, same)
+    }
 }
 
 pub fn versioned(found: Option<zkrecipes::Versioned>) -> Option<Versioned> {

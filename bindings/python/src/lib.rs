@@ -84,6 +84,8 @@ mod _native {
     #[pymodule_export]
     use crate::testing::{EmbeddedServer, PyEnsemble, PyProxy};
     #[pymodule_export]
+    use crate::updates::version_after;
+    #[pymodule_export]
     use crate::version;
 
     // --- generated from api: classes of recipes

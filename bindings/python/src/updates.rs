@@ -1,9 +1,17 @@
 //! What reads, lets the caller change it, and sets: in Python, since the change is.
 
 use pyo3::prelude::*;
+use zkrecipes::drive;
 
 use crate::face::{Answered, Arg};
+use crate::generated::docs::doc_of;
 use crate::generated::{Config, Nodes};
+
+#[doc = doc_of!(version_after)]
+#[pyfunction]
+pub fn version_after(version: Option<i32>) -> i32 {
+    drive::version_after(version)
+}
 
 #[pymethods]
 impl Config {

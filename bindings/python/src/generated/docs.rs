@@ -10,6 +10,9 @@ macro_rules! doc_of {
 (version) => {
 "The version of the library."
 };
+(version_after) => {
+"The version of a config that was set where it had that one, or where there was none."
+};
 (at_exit) => {
 "At interpreter exit: ends the sessions still open, so that what they hold is free at once and not after the session
 timeout, and sees to it that no thread of the library is caught inside Python. Takes at most `limit` seconds for
