@@ -236,6 +236,56 @@ async fn keys_whose_window_has_passed_are_deleted_by_who_puts_with_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn keys_whose_window_has_passed_are_deleted_by_who_takes_items_where_nobody_puts_with_keys() {
+    const WINDOW: Duration = Duration::from_millis(50);
+    let server = server();
+    let (producer, consumer) = (client(&server).await, client(&server).await);
+    let (queue, taken) = (short(&producer, WINDOW), short(&consumer, WINDOW));
+    for n in 0..20 {
+        queue.put_with(b"", once(&n.to_string())).await.expect("put");
+        taken.get().await.expect("there");
+    }
+    let none_is_left = async {
+        while !keys(&server).is_empty() {
+            queue.put(b"").await.expect("put");
+            match keys(&server).len() % 2 {
+                0 => drop(taken.get().await.expect("there")),
+                _ => taken.claim().await.expect("there").ack().await.expect("acknowledged"),
+            }
+        }
+    };
+    soon("none is left", none_is_left).await;
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_takes_items_asks_for_keys_once_in_a_window() {
+    let server = server();
+    let (long, window) = (client(&server).await, Duration::from_millis(200));
+    let short = client(&server).await;
+    let (unasked, asked) = (queue_of(&long), self::short(&short, window));
+    let since = Instant::now();
+    let lists = |of: &Client| {
+        let is_list = |op: &str, path: &str| op.starts_with("getChildren") && path.ends_with("/keys");
+        server
+            .log()
+            .iter()
+            .filter(|one| one.session_id == of.session_id() && is_list(one.op, &one.path))
+            .count()
+    };
+    while lists(&short) < 3 {
+        asked.put(b"").await.expect("put");
+        asked.get().await.expect("there");
+        unasked.put(b"").await.expect("put");
+        unasked.get().await.expect("there");
+        assert!(since.elapsed() < SOON, "it never asks");
+    }
+    let windows = since.elapsed().as_millis() / window.as_millis();
+    assert!(lists(&short) as u128 <= windows, "{} in {windows} windows", lists(&short));
+    assert_eq!(lists(&long), 0, "its window has not passed yet");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_full_queue_keeps_nobody_waiting_whose_put_is_done() {
     let server = server();
     let (producer, other) = (client(&server).await, client(&server).await);

@@ -83,6 +83,7 @@ impl Store {
         is_known: bool,
     ) -> Result<Item> {
         self.marks.look_after(&session);
+        self.look_after_keys(&session);
         let since = session.now();
         loop {
             let mut out = match is_known {

@@ -9,7 +9,8 @@
 //!    were: so nobody deletes a key that was made anew since. That it is the same bucket is proved by a child of it with a name
 //!    like no other, which came with it.
 //! 5. Who puts with keys also looks at a few buckets now and then, and deletes what has passed there: with the first key, and then
-//!    so that it lists and reads a few keys for each one that it puts. A bucket that has long been empty goes, too.
+//!    so that it lists and reads a few keys for each one that it puts. A bucket that has long been empty goes, too. Where nobody puts
+//!    with keys any more, who takes items does: see [`stale_keys`](super::stale_keys).
 //!
 //! ```text
 //! P-__queue__/keys
@@ -60,12 +61,12 @@ const AT_ONCE: usize = 200;
 const LEAST_PUTS: usize = 8;
 const LOOK_AFTER: Duration = Duration::from_secs(10);
 /// How many buckets one look lists at most, and for how many puts it reads.
-const MOST_BUCKETS: usize = 32;
-const MOST_PUTS: usize = 1000;
+pub(super) const MOST_BUCKETS: usize = 32;
+pub(super) const MOST_PUTS: usize = 1000;
 /// How many keys are listed and read for each put. With two reads those whose window has passed are as many as the others at most;
 /// where there are few keys, eight in each bucket.
 const LISTED_PER_PUT: usize = 8;
-const READ_PER_PUT: usize = 2;
+pub(super) const READ_PER_PUT: usize = 2;
 const LEAST_READ: usize = 64;
 /// Of so many looks one begins anywhere, and not where something was put: nobody else comes to a bucket that is empty.
 const ONE_ANYWHERE: usize = 8;
@@ -143,7 +144,7 @@ fn millis(time: Duration) -> i64 {
 
 /// What one client knows of the keys of a queue.
 pub(super) struct PutKeys {
-    root: String,
+    pub(super) root: String,
     marks: Arc<Marks>,
     clock: ServersClock,
     upkeep: Mutex<Upkeep>,
@@ -152,17 +153,19 @@ pub(super) struct PutKeys {
 }
 
 /// When this client looks for keys whose window has passed.
-struct Upkeep {
+pub(super) struct Upkeep {
     /// When it has looked last; how many puts there were since, and how many there are to be.
-    looked: Option<Moment>,
+    pub(super) looked: Option<Moment>,
     puts: usize,
     due: usize,
-    is_under_way: bool,
+    /// When it has looked last, or has begun, as one that takes items.
+    pub(super) swept: Option<Moment>,
+    pub(super) is_under_way: bool,
 }
 
 impl PutKeys {
     pub(super) fn new(root: &str, marks: &Arc<Marks>) -> Arc<PutKeys> {
-        let upkeep = Upkeep { looked: None, puts: 0, due: LEAST_PUTS, is_under_way: false };
+        let upkeep = Upkeep { looked: None, puts: 0, due: LEAST_PUTS, swept: None, is_under_way: false };
         Arc::new(PutKeys {
             root: root.to_owned(),
             marks: marks.clone(),
@@ -172,7 +175,7 @@ impl PutKeys {
         })
     }
 
-    fn upkeep(&self) -> MutexGuard<'_, Upkeep> {
+    pub(super) fn upkeep(&self) -> MutexGuard<'_, Upkeep> {
         lock(&self.upkeep)
     }
 
@@ -427,26 +430,38 @@ impl PutKeys {
         let (mut listed, mut to_read) = (0, LEAST_READ.max(puts * READ_PER_PUT));
         let mut now = None;
         for _ in 0..(puts / LEAST_PUTS).clamp(1, MOST_BUCKETS) {
-            match call.ask(VERB, |server| server.children_and_stat(&bucket)).await {
-                Ok((names, stat)) => {
-                    listed += names.len();
-                    let is_crowded = names.len() > most_listed(OF_HASH - OF_BUCKET);
-                    self.is_crowded.store(is_crowded, Ordering::Relaxed);
-                    let now = match now {
-                        Some(now) => now,
-                        None => *now.insert(self.servers_time(session, call).await?),
-                    };
-                    to_read -= self.tidy(session, call, &bucket, names, &stat, (to_read, now)).await?;
-                }
-                Err(Failure::Refused(WireError::NoNode)) => {}
-                Err(failure) => return Err(failure.about(VERB, &bucket)),
-            }
+            let (found, read) = self.look_at(session, call, &bucket, to_read, &mut now).await?;
+            (listed, to_read) = (listed + found, to_read - read);
             if to_read == 0 {
                 break;
             }
             bucket = self.bucket();
         }
         Ok(listed)
+    }
+
+    /// Looks at one, at the time that the servers' clock shows `now`, which is asked once; answers how many keys it has listed and
+    /// read, of so many at most.
+    pub(super) async fn look_at(
+        &self,
+        session: &Arc<Session>,
+        call: &mut Call,
+        bucket: &str,
+        most: usize,
+        now: &mut Option<i64>,
+    ) -> Result<(usize, usize)> {
+        let (names, stat) = match call.ask(VERB, |server| server.children_and_stat(bucket)).await {
+            Ok(found) => found,
+            Err(Failure::Refused(WireError::NoNode)) => return Ok((0, 0)),
+            Err(failure) => return Err(failure.about(VERB, bucket)),
+        };
+        let listed = names.len();
+        self.is_crowded.store(listed > most_listed(OF_HASH - OF_BUCKET), Ordering::Relaxed);
+        let now = match *now {
+            Some(now) => now,
+            None => *now.insert(self.servers_time(session, call).await?),
+        };
+        Ok((listed, self.tidy(session, call, bucket, names, &stat, (most, now)).await?))
     }
 
     /// Deletes what has passed of a bucket with these children, by what the servers' clock shows; answers how many keys it has read,
@@ -507,7 +522,7 @@ fn same_bucket(bucket: &str, said: Vec<u8>, stat: &Stat) -> [Write; 2] {
 }
 
 /// A look that is under way, also if it ends by a panic or with its session.
-struct UnderUpkeep(Arc<PutKeys>);
+pub(super) struct UnderUpkeep(pub(super) Arc<PutKeys>);
 
 impl Drop for UnderUpkeep {
     fn drop(&mut self) {

@@ -71,6 +71,7 @@ mod put_answer;
 mod queue_base;
 mod room;
 mod search_order;
+mod stale_keys;
 mod take;
 
 use std::ops::Deref;

@@ -63,7 +63,7 @@ pub(super) struct SharedQueue {
 /// The same for one handle, with its options.
 pub(super) struct Store {
     shared: Arc<SharedQueue>,
-    puts: Arc<Puts>,
+    pub(super) puts: Arc<Puts>,
     pub(super) options: QueueOptions,
     /// Where the stores of other queues are to be found.
     pub(super) stores: Arc<Stores>,

@@ -41,7 +41,7 @@ const MOST_KEYS: usize = 250;
 pub(super) struct Puts {
     layout: Arc<NodeLayout>,
     marks: Arc<Marks>,
-    keys: Arc<PutKeys>,
+    pub(super) keys: Arc<PutKeys>,
     has_bound: bool,
     waiting: Mutex<PendingPuts>,
     /// What the one who serves knows of the room there is.

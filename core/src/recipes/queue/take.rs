@@ -80,6 +80,7 @@ enum Removal {
 impl Store {
     /// Takes the next item, as soon as there is one.
     pub(super) async fn take(self: &Arc<Self>, session: Arc<Session>, mut call: Call) -> Result<Got> {
+        self.look_after_keys(&session);
         let mut again = None;
         loop {
             let mut out = match again.take() {
