@@ -19,9 +19,11 @@ int main(int count, char **arguments) {
   zkr_election *election = NULL;
   zkr_leadership *leadership = NULL;
   zkr_leader *leader = NULL;
+  zkr_election_options options = ZKR_ELECTION_OPTIONS_INIT;
 
+  options.priority = 1; /* of all who stand the one with the highest leads */
   if (zkr_client_connect(count > 1 ? arguments[1] : NULL, NULL, &client, &error) != ZKR_OK) goto fail;
-  if (zkr_election_new(client, "/leader", "10.0.0.7:80", 11, NULL, &election, &error) != ZKR_OK) goto fail;
+  if (zkr_election_new(client, "/leader", "10.0.0.7:80", 11, &options, &election, &error) != ZKR_OK) goto fail;
   if (zkr_election_campaign(election, 5000, &leadership, &error) != ZKR_OK) goto fail;
   if (zkr_leadership_on_lost(leadership, on_lost, NULL, NULL, &error) != ZKR_OK) goto fail;
 

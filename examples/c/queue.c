@@ -17,7 +17,8 @@ int main(int count, char **arguments) {
   options.max_attempts = 5; /* then it goes to the dead letters: zkr_queue_dead */
   if (zkr_client_connect(count > 1 ? arguments[1] : NULL, NULL, &client, &error) != ZKR_OK) goto fail;
   if (zkr_queue_new(client, "/queues/mails", &options, &mails, &error) != ZKR_OK) goto fail;
-  if (zkr_queue_put(mails, "hello", 5, 5000, &error) != ZKR_OK) goto fail;
+  /* A request that is made again, after whatever failed, puts nothing twice. */
+  if (zkr_queue_put_with(mails, "hello", 5, "request-1042", 5000, &error) != ZKR_OK) goto fail;
 
   if (zkr_queue_claim(mails, 5000, &mail, &error) != ZKR_OK) goto fail;
   printf("sending: %s\n", (const char *)zkr_item_data(mail));

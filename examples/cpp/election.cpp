@@ -10,7 +10,9 @@ int main(int count, char **arguments) try {
   using namespace std::chrono_literals;
 
   zkr::Client client(count > 1 ? arguments[1] : "");  // "" takes ZKRECIPES_HOSTS
-  auto election = client.election("/leader", "10.0.0.7:80");
+  zkr::ElectionOptions options;
+  options.priority = 1;  // of all who stand the one with the highest leads
+  auto election = client.election("/leader", "10.0.0.7:80", options);
   auto leadership = election.campaign(5s);  // resigned by the destructor
   const auto lost = leadership.on_lost([](const zkr::Error &) { std::cerr << "we lead no more\n"; });
 

@@ -13,7 +13,7 @@ int main(int count, char **arguments) try {
   zkr::QueueOptions options;
   options.max_attempts = 5;  // then it goes to the dead letters: queue.dead()
   auto mails = client.queue("/queues/mails", options);
-  mails.put("hello");
+  mails.put_with("hello", "request-1042");  // a request that is made again puts nothing twice
 
   auto mail = mails.claim(5s);  // given back by the destructor, if the work throws
   std::cout << "sending: " << mail.data() << "\n";

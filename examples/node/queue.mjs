@@ -6,7 +6,9 @@ import { Client } from 'zkrecipes'
 
 const client = await Client.connect(process.argv[2] ?? 'embedded:')
 const queue = client.queue('/queues/mail', { maxAttempts: 1 })
-await queue.putMany(['to ann', 'to nobody', 'to bob'])
+await queue.putMany(['to ann', 'to nobody'])
+// A request that is made again, after whatever failed, puts nothing twice.
+for (let tries = 0; tries < 2; tries++) await queue.put('to bob', { key: 'request-1042' })
 
 await queue.process(async (item) => {
   if (String(item.data) === 'to nobody') throw new Error('no such address')

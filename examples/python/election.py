@@ -4,6 +4,7 @@ python election.py                  with a server inside this process
 python election.py zk1:2181         with ZooKeeper; start it several times
 """
 
+import shutil
 import sys
 
 import zkrecipes
@@ -11,7 +12,8 @@ import zkrecipes
 hosts = sys.argv[1] if len(sys.argv) > 1 else "embedded:"
 
 with zkrecipes.Client(hosts) as client:
-    election = client.election("/examples/leader", "10.0.0.7:80")
+    # Of all who stand the one with the highest priority leads.
+    election = client.election("/examples/leader", "10.0.0.7:80", priority=1)
 
     # One term: it stands, leads, and resigns on any exit.
     with election.campaign() as leadership:
@@ -25,8 +27,11 @@ with zkrecipes.Client(hosts) as client:
 
     tidy_up("the attic")
 
-    # Term after term, until it is cancelled.
+    # Term after term, until it is cancelled. Without room on its disk it does not stand.
     terms = []
+
+    def healthy() -> bool:
+        return shutil.disk_usage("/").free > 1_000_000
 
     def work(leadership: zkrecipes.Leadership) -> None:
         terms.append(leadership.epoch)
@@ -34,7 +39,7 @@ with zkrecipes.Client(hosts) as client:
         if len(terms) == 3:
             election.cancel()
 
-    election.run(work)
+    election.run(work, healthy=healthy)
 
     # Who leads, now and whenever that changes; whether or not one stands.
     with election.observe() as leaders:

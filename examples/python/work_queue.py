@@ -14,6 +14,9 @@ with zkrecipes.Client(hosts) as client:
     # What fails three times goes to the dead letters.
     orders = client.queue("/examples/orders", max_attempts=3)
     orders.put_many(["tea", "coffee", "gravel"])
+    # A request that is made again, after whatever failed, puts nothing twice.
+    for _ in range(2):
+        orders.put("cake", key="order-1042")
 
     # At least once: if this process ends now, the item is somebody else's.
     for item in orders:

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use zkrecipes::{Client, Nack, QueueOptions, Result};
+use zkrecipes::{Client, Nack, PutOptions, QueueOptions, Result};
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -13,6 +13,10 @@ async fn main() -> Result<()> {
 
     let queue = client.queue("/examples/mail", QueueOptions::default().max_attempts(2))?;
     queue.put_many(&["alice@example.org", "nobody", "bob@example.org"]).await?;
+    // A request that is made again, after whatever failed, puts nothing twice.
+    for _ in 0..2 {
+        queue.put_with(b"carol@example.org", PutOptions::default().key("request-1042")).await?;
+    }
     println!("{} items", queue.len().await?);
 
     while queue.len().await? > 0 {
