@@ -51,7 +51,9 @@ impl SearchOrder {
             }
             let Some(out) = next() else { return };
             // Should it go at this moment, the item is back in its place, and the next one's.
-            drop(searches.remove(&place).map(|standing| standing.hands.send(out)));
+            if let Some(standing) = searches.remove(&place) {
+                drop(standing.hands.send(out));
+            }
         }
     }
 }
