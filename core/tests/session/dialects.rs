@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::{eventually, lock_of, options, soon};
-use zkrecipes::{Client, CreateMode, Feed, NodeState, QueueOptions, WatchKind};
+use zkrecipes::{Client, CreateMode, ErrorKind, Feed, NodeState, QueueOptions, WatchKind};
 use zkrecipes_embedded::wire::Code;
 use zkrecipes_embedded::{Dialect, Server};
 
@@ -15,6 +15,12 @@ fn server(change: impl FnOnce(&mut Dialect)) -> Server {
     change(&mut dialect);
     let builder = Server::builder().tick(Duration::from_millis(100));
     builder.min_session_timeout(Duration::from_millis(200)).dialect(dialect).start().expect("a free port")
+}
+
+/// One of [`Dialect::NAMES`].
+fn emulated(name: &str) -> Server {
+    let builder = Server::builder().tick(Duration::from_millis(100)).emulate(name);
+    builder.min_session_timeout(Duration::from_millis(200)).start().expect("a free port")
 }
 
 async fn client(server: &Server, timeout: Duration) -> Client {
@@ -126,4 +132,94 @@ async fn where_watches_that_stay_are_not_known_a_full_queue_has_room_in_time_and
         soon("an item", takes.get()).await.expect("taken");
     }
     assert_eq!(putter.metrics().reconnections, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clickhouse_keeper_and_raftkeeper_are_asked_for_nothing_that_they_may_not_know() {
+    for name in Dialect::NAMES {
+        let server = emulated(name);
+        let (a, b) = (client(&server, TEN).await, client(&server, TEN).await);
+        let (first, second) = (lock_of(&a, PATH), lock_of(&b, PATH));
+        let held = soon("the lock", first.acquire()).await.expect("it is free");
+        let mut waiting = Box::pin(second.acquire());
+        let quiet = tokio::time::timeout(Duration::from_millis(300), &mut waiting).await;
+        assert!(quiet.is_err(), "{name}: it is held");
+        let token = held.fencing_token();
+        held.release().await.expect("released");
+        let next = soon("the lock", waiting).await.expect("it was let go");
+        assert!(next.fencing_token() > token, "{name}: {} behind {token}", next.fencing_token());
+        next.release().await.expect("released");
+        // Withdrawn: its watches are given up.
+        let held = soon("the lock", first.acquire()).await.expect("it is free");
+        let late = second.acquire_timeout(Duration::from_millis(50)).await;
+        assert_eq!(late.expect_err("it is held").kind(), ErrorKind::Timeout);
+        let group = b.group("/group", Default::default()).expect("valid");
+        soon("the members", group.join("b", b"")).await.expect("joined");
+        assert_eq!(soon("the members", group.members()).await.expect("read").len(), 1, "{name}");
+        held.verify().await.expect("still ours");
+        held.release().await.expect("released");
+        for one in [&a, &b] {
+            assert_eq!(one.metrics().reconnections, 0, "{name}: no connection broke on a request");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_clickhouse_keeper_and_raftkeeper_may_not_know_is_refused_before_it_is_sent() {
+    for name in Dialect::NAMES {
+        let server = emulated(name);
+        let client = client(&server, TEN).await;
+        let ttl = CreateMode::PersistentTtl(Duration::from_secs(1));
+        for refused in [
+            client.whoami().await.expect_err("it is not asked"),
+            client.nodes().create("/ttl", b"", ttl).await.expect_err("it is not asked"),
+            client
+                .nodes()
+                .create("/container", b"", CreateMode::Container)
+                .await
+                .expect_err("it is not asked"),
+        ] {
+            assert_eq!(refused.kind(), ErrorKind::Invalid, "{name}: {refused}");
+        }
+        assert_eq!(client.metrics().reconnections, 0, "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_held_at_clickhouse_keeper_is_lost_with_its_connection_and_can_be_had_again() {
+    let server = emulated("clickhouse-keeper");
+    let client = client(&server, Duration::from_secs(2)).await;
+    let lock = lock_of(&client, PATH);
+    let held = soon("the lock", lock.acquire()).await.expect("it is free");
+    let (session, token) = (client.session_id(), held.fencing_token());
+    server.drop_connections();
+    eventually("it is lost", || !held.is_held()).await;
+    // Behind the node of the session before, which stands until its timeout.
+    let again = soon("the lock", lock.acquire()).await.expect("it is free in the end");
+    assert!(again.fencing_token() > token && client.session_id() != session);
+    again.release().await.expect("released");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_held_at_raftkeeper_outlasts_its_connection_and_who_watches_is_told() {
+    let server = emulated("raftkeeper");
+    let (holder, waiter) = (client(&server, TEN).await, client(&server, TEN).await);
+    let held = soon("the lock", lock_of(&holder, PATH).acquire()).await.expect("it is free");
+    let next = lock_of(&waiter, PATH);
+    let mut waiting = Box::pin(next.acquire());
+    let quiet = tokio::time::timeout(Duration::from_millis(300), &mut waiting).await;
+    assert!(quiet.is_err(), "it is held");
+    server.drop_connections();
+    eventually("both are in touch again", || {
+        [&holder, &waiter].iter().all(|one| one.metrics().reconnections == 1)
+    })
+    .await;
+    held.verify().await.expect("still ours");
+    held.release().await.expect("released");
+    let next = soon("the lock", waiting).await.expect("it was let go");
+    next.release().await.expect("released");
+    assert!(
+        !server.log().iter().any(|asked| asked.op.starts_with("setWatches")),
+        "its watches of children would be lost"
+    );
 }

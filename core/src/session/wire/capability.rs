@@ -5,6 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::{Link, LinkState, WireError};
 
+/// Whether the server of that session is asked for nothing that came after ZooKeeper 3.4. ZooKeeper makes its ids of a number of
+/// the server and the time; ClickHouse Keeper and RaftKeeper count theirs. What came later they know in some versions, or where a
+/// flag is set. Some hang up on the rest without a word, and a session of ClickHouse Keeper ends with its connection: so there is
+/// no asking first.
+pub(crate) fn is_counted(session: u64) -> bool {
+    session != 0 && session <= u64::from(u32::MAX)
+}
+
 /// So many connections that died on it are no chance.
 const DEATHS: usize = 2;
 
@@ -57,6 +65,13 @@ mod tests {
 
     const UP: Link = Link { generation: 1, state: LinkState::Up };
     const LOSS: Result<(), WireError> = Err(WireError::ConnectionLoss);
+
+    #[test]
+    fn the_sessions_of_servers_that_count_them_are_known_by_their_ids() {
+        assert!([1, 0x1287, u64::from(u32::MAX)].into_iter().all(is_counted));
+        // Of ZooKeeper, also of a server whose number is 0; and none at all.
+        assert!(![0x0100_0000_0000_0000, 0x0000_03e8_0000_0000, 0].into_iter().any(is_counted));
+    }
 
     #[test]
     fn what_is_refused_is_not_asked_for_again() {

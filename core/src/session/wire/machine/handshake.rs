@@ -74,7 +74,12 @@ impl<A: Answering, W> Machine<A, W> {
             return Ok(());
         }
         if self.session.as_ref().is_some_and(|granted| granted.id != welcome.session) {
-            return Err("the server takes us for another session");
+            // As ClickHouse Keeper does: it forgets a session with its connection. Ours may stand there until its timeout, but nobody
+            // speaks for it any more.
+            self.cause =
+                Some("the server has opened another session instead of going on with ours".to_owned());
+            self.end(LinkState::Ended);
+            return Ok(());
         }
         let is_new = self.session.is_none();
         let timeout = Duration::from_millis(welcome.timeout as u64);
@@ -123,6 +128,11 @@ impl<A: Answering, W> Machine<A, W> {
         self.connected_to = Some(self.servers.current().clone());
         self.servers.took();
         self.enter(LinkState::Up);
+        if self.is_basic() {
+            // RaftKeeper loses watches of children that are set again. Whoever watches looks again instead, and sets them anew.
+            let shaken = self.watches.shaken().into_iter();
+            self.outputs.extend(shaken.map(|(watcher, event)| Output::Told(watcher, event)));
+        }
         for letter in self.watches.again(self.seen) {
             self.send_own(XID_SET_WATCHES, letter, now);
         }

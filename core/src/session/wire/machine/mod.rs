@@ -34,7 +34,7 @@ pub(crate) use self::queue::{Letter, Wanted};
 use self::servers::Servers;
 use self::watch_table::Watches;
 pub(crate) use self::watch_table::{WatchId, WatchSubject};
-use super::capability::Capability;
+use super::capability::{Capability, is_counted};
 use super::noted::{SHAKING_HANDS, TroubleKind};
 use super::{Event, FIRST_CONNECTION, Link, LinkState, Noted, Trouble, WireError};
 use crate::hosts::Server;
@@ -188,6 +188,11 @@ impl<A: Answering, W> Machine<A, W> {
 
     pub(crate) fn session_id(&self) -> u64 {
         self.session.as_ref().map_or(0, |granted| granted.id as u64)
+    }
+
+    /// See [`is_counted`].
+    fn is_basic(&self) -> bool {
+        is_counted(self.session_id())
     }
 
     pub(crate) fn session_timeout(&self) -> Duration {

@@ -12,8 +12,12 @@ use crate::options::{Auth, LeaseMode, SaslOptions};
 use crate::tls::freed;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// As ZooKeeper makes them.
+const SESSION: i64 = 0x0100_0000_0000_0007;
 const GRANTED: Welcome<'static> =
-    Welcome { timeout: 10_000, session: 7, password: &[3; 16], read_only: Some(false) };
+    Welcome { timeout: 10_000, session: SESSION, password: &[3; 16], read_only: Some(false) };
+/// A server that counts its sessions, and is asked for the basics alone.
+const COUNTED: Welcome<'static> = Welcome { session: 7, ..GRANTED };
 
 /// Who has this number or a higher one does not wait for its answer.
 const FORSAKEN: u32 = 1_000_000;
@@ -49,9 +53,17 @@ impl World {
     }
 
     fn up_with(options: ClientOptions) -> World {
+        World::up_as(options, &GRANTED)
+    }
+
+    fn up_with_granted(granted: &Welcome<'_>) -> World {
+        World::up_as(ClientOptions::default(), granted)
+    }
+
+    fn up_as(options: ClientOptions, granted: &Welcome<'_>) -> World {
         let mut world = World::new(options);
         world.connect();
-        world.receive(&GRANTED.frame());
+        world.receive(&granted.frame());
         world.sent();
         world
     }
@@ -161,7 +173,7 @@ fn a_session_is_asked_for_and_attached_to_again_with_what_was_seen() {
     world.connect();
     let hello = world.sent();
     let hello = Hello::read(&hello[0]).expect("a hello");
-    assert_eq!((hello.session, hello.zxid_seen, hello.password), (7, 55, &[3; 16][..]));
+    assert_eq!((hello.session, hello.zxid_seen, hello.password), (SESSION, 55, &[3; 16][..]));
 }
 
 #[test]
@@ -782,7 +794,7 @@ fn a_connection_stays_while_its_server_is_among_those_to_be_tried_and_else_moves
     assert_eq!(world.machine.dial().map(|(_, server)| server), Some(server("new")));
     world.machine.connected(world.now);
     let hello = world.sent();
-    assert_eq!(Hello::read(&hello[0]).expect("a hello").session, 7, "the same session");
+    assert_eq!(Hello::read(&hello[0]).expect("a hello").session, SESSION, "the same session");
     // Nor is a server waited for that is on none of the lists any more.
     world.machine.update_servers(vec![server("newer")], world.now);
     world.pass(Duration::ZERO);
@@ -814,13 +826,47 @@ fn what_cannot_be_read_breaks_the_connection() {
 }
 
 #[test]
-fn a_server_that_takes_us_for_another_session_is_left() {
-    let mut world = World::up();
+fn a_session_has_ended_that_a_server_opens_another_one_instead_of() {
+    for granted in [GRANTED, COUNTED] {
+        let mut world = World::up_with_granted(&granted);
+        world.watch(1, "/w");
+        world.receive(&reply(1, 5));
+        world.machine.hung_up("gone", world.now);
+        world.connect();
+        world.receive(&Welcome { session: granted.session + 1, ..GRANTED }.frame());
+        assert_eq!(world.machine.link().state, LinkState::Ended);
+        assert_eq!(world.machine.session_id(), granted.session as u64, "it was never taken for ours");
+        assert_eq!(world.told(), [(1, Event::SessionEnded)]);
+        assert!(world.machine.cause().is_some_and(|cause| cause.contains("another session")));
+    }
+}
+
+#[test]
+fn a_server_that_counts_its_sessions_is_asked_for_no_watches_that_stay_and_for_no_removal() {
+    let mut world = World::up_with_granted(&COUNTED);
+    assert!(!world.machine.follow("/f", world.now));
+    world.watch(1, "/w");
+    world.sent();
+    world.receive(&reply(1, 5));
+    world.machine.unwatch(WatchSubject::Data, "/w", WatchId(1), world.now);
+    assert_eq!(world.requests(), []);
+    // It is told all the same, which is nobody's any more.
+    world.receive(&Told::frame(EventKind::DataChanged, "/w", 6));
+    assert_eq!(world.told(), []);
+}
+
+#[test]
+fn whoever_watches_at_a_server_that_counts_its_sessions_looks_again_after_a_reconnection() {
+    let mut world = World::up_with_granted(&COUNTED);
+    world.watch(1, "/w");
+    world.receive(&reply(1, 5));
     world.machine.hung_up("gone", world.now);
     world.connect();
-    world.receive(&Welcome { session: 8, ..GRANTED }.frame());
-    assert_eq!(world.machine.link().state, LinkState::Down);
-    assert_eq!(world.machine.session_id(), 7);
+    world.sent();
+    world.receive(&COUNTED.frame());
+    world.pass(Duration::ZERO);
+    assert_eq!(world.requests(), [], "its watches of children would not be there");
+    assert_eq!(world.told(), [(1, Event::DataChanged)]);
 }
 
 #[test]
@@ -882,7 +928,7 @@ fn while_a_server_only_reads_others_are_asked_in_turn_and_the_session_goes_to_on
     assert_eq!(world.machine.dial().map(|(_, server)| server), Some(asked[2].clone()));
     world.machine.connected(world.now);
     let hello = world.sent();
-    assert_eq!(Hello::read(&hello[0]).expect("a hello").session, 7);
+    assert_eq!(Hello::read(&hello[0]).expect("a hello").session, SESSION);
     world.receive(&GRANTED.frame());
     world.pass(TIMEOUT / 4);
     assert_eq!(world.machine.question(), None, "it has arrived");

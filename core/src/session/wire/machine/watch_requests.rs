@@ -32,7 +32,7 @@ impl<A: Answering, W> Machine<A, W> {
     /// Has the server tell whenever children of a node come or go, until as many have called [`Machine::unfollow`]. False if
     /// no server does.
     pub(crate) fn follow(&mut self, path: &str, now: Moment) -> bool {
-        if self.following.is_absent() || self.is_over() || self.is_closing {
+        if self.following.is_absent() || self.is_basic() || self.is_over() || self.is_closing {
             return false;
         }
         if self.watches.follow(path) {
@@ -59,9 +59,7 @@ impl<A: Answering, W> Machine<A, W> {
         if asked.any(|wanted| wanted.path == path) || !self.watches.forget_unused(path) {
             return;
         }
-        if matches!(self.phase, Phase::Up) && !self.is_closing {
-            self.ask(&Request::RemoveWatches { path: path.into(), kind: ANY }, now);
-        }
+        self.remove(path, ANY, now);
     }
 
     /// Servers do not know watches that stay: everybody has to look for themselves.
@@ -94,8 +92,13 @@ impl<A: Answering, W> Machine<A, W> {
             return self.tidy(path, now);
         }
         // A watch that is not there any more after a reconnection needs no removal.
-        if matches!(self.phase, Phase::Up) && !self.is_closing {
-            self.ask(&Request::RemoveWatches { path: path.into(), kind: kind.number() }, now);
+        self.remove(path, kind.number(), now);
+    }
+
+    /// Has the server forget watches. One that may not know how keeps them until they are told.
+    fn remove(&mut self, path: &str, kind: i32, now: Moment) {
+        if matches!(self.phase, Phase::Up) && !self.is_closing && !self.is_basic() {
+            self.ask(&Request::RemoveWatches { path: path.into(), kind }, now);
         }
     }
 }

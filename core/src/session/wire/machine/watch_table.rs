@@ -186,6 +186,17 @@ impl<W> Watches<W> {
         all
     }
 
+    /// Everybody who watches once, with what has them look again.
+    pub(super) fn shaken(&mut self) -> Vec<(W, Event)> {
+        let all = std::mem::take(&mut self.once).into_iter().flat_map(|((kind, _), watched)| {
+            watched
+                .listeners
+                .into_iter()
+                .map(move |(_, watcher)| (watcher, Event::Deleted.without_certainty(kind)))
+        });
+        all.collect()
+    }
+
     /// The requests that set everything again on a new connection, each with about [`AT_ONCE`] bytes of paths. Watches that stay
     /// come last: of several on a path they have to be the last that is set.
     pub(super) fn again(&self, seen: i64) -> Vec<Letter> {

@@ -7,11 +7,12 @@ use zkrecipes_protocol::{
 };
 
 use super::Channel;
-use super::session::OwnSession;
+use super::session::{OwnSession, send};
 use crate::hosts;
 use crate::options::AclChoice;
 use crate::session::clock::Moment;
-use crate::session::wire::machine::{WatchSubject, refusal};
+use crate::session::wire::capability::is_counted;
+use crate::session::wire::machine::{Letter, WatchSubject, refusal};
 use crate::session::wire::*;
 
 const ALL: i32 = 31;
@@ -33,7 +34,7 @@ impl<C: Channel> OwnSession<C> {
                 SubWrite::Check { path: self.full(path).into(), version: version.unwrap_or(-1) }
             }
             Write::Create { path, data, mode, acl: own } => {
-                create(self.full(path), data, *mode, own.as_ref().unwrap_or(acl))
+                create(self.full(path), data, *mode, own.as_ref().unwrap_or(acl), self.is_basic())
             }
             Write::Set { path, data, version } => SubWrite::SetData {
                 path: self.full(path).into(),
@@ -53,6 +54,9 @@ impl<C: Channel> OwnSession<C> {
         writes: &[Write],
         acl: &AclChoice,
     ) -> Flight<Vec<Applied>> {
+        if self.is_basic() && writes.iter().filter_map(Write::mode).any(is_newer) {
+            return unknown();
+        }
         let (parts, chroot) =
             (writes.iter().map(|write| self.part(write, acl)).collect(), self.chroot.clone());
         let flight = self.ask_on(generation, &Request::Multi(parts), move |reply| match reply {
@@ -60,6 +64,33 @@ impl<C: Channel> OwnSession<C> {
             _ => None,
         });
         Box::pin(async move { flight.await? })
+    }
+}
+
+impl<C: Channel> OwnSession<C> {
+    /// Whether the server is asked for the basics alone.
+    fn is_basic(&self) -> bool {
+        is_counted(self.connection.seen.session_id())
+    }
+
+    /// Creates a node with a request that does not answer its stat, and reads that. If it cannot be read, nobody knows what became
+    /// of the node.
+    fn create_and_look(&self, write: &Request<'_>) -> Flight<Created> {
+        let (connection, chroot) = (self.connection.clone(), self.chroot.clone());
+        let created = self.ask(write, |reply| match reply {
+            Reply::Path(path) => Some(path.into_owned()),
+            _ => None,
+        });
+        Box::pin(async move {
+            let path = created.await?;
+            let looked =
+                send(&connection, Letter::of(&Request::Exists { path: (&*path).into(), watch: false }), None);
+            match looked.read(only_stat).await {
+                Ok(stat) => Ok(Created { path: below(&chroot, &path), czxid: stat.czxid, stat: Some(stat) }),
+                Err(WireError::SessionEnded) => Err(WireError::SessionEnded),
+                Err(_) => Err(WireError::ConnectionLoss),
+            }
+        })
     }
 }
 
@@ -75,8 +106,26 @@ fn flags(mode: CreateMode) -> (Op, i32) {
     }
 }
 
-fn create<'a>(path: String, data: &'a [u8], mode: CreateMode, acl: &AclChoice) -> SubWrite<'a> {
+/// What only servers make that know more than the basics.
+fn is_newer(mode: CreateMode) -> bool {
+    mode == CreateMode::Container || mode.ttl().is_some()
+}
+
+/// As a server answers to what it does not know.
+fn unknown<T: Send + 'static>() -> Flight<T> {
+    Box::pin(std::future::ready(Err(WireError::Unimplemented)))
+}
+
+/// `is_basic` is for servers that know no create which answers with the node's stat.
+fn create<'a>(
+    path: String,
+    data: &'a [u8],
+    mode: CreateMode,
+    acl: &AclChoice,
+    is_basic: bool,
+) -> SubWrite<'a> {
     let (op, flags) = flags(mode);
+    let op = if is_basic { Op::CREATE } else { op };
     let ttl = mode.ttl().map_or(-1, |ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX));
     SubWrite::Create(CreateArgs {
         op,
@@ -231,8 +280,15 @@ impl<C: Channel> Wire for OwnSession<C> {
     }
 
     fn create(&self, path: &str, data: &[u8], mode: CreateMode, acl: &AclChoice) -> Flight<Created> {
-        let chroot = self.chroot.clone();
-        self.ask(&Request::Write(create(self.full(path), data, mode, acl)), move |reply| match reply {
+        let (chroot, is_basic) = (self.chroot.clone(), self.is_basic());
+        if is_basic && is_newer(mode) {
+            return unknown();
+        }
+        let write = Request::Write(create(self.full(path), data, mode, acl, is_basic));
+        if is_basic {
+            return self.create_and_look(&write);
+        }
+        self.ask(&write, move |reply| match reply {
             Reply::Created { path, stat } => {
                 Some(Created { path: below(&chroot, &path), czxid: stat.czxid, stat: Some(stat) })
             }
@@ -261,6 +317,9 @@ impl<C: Channel> Wire for OwnSession<C> {
     }
 
     fn get_each(&self, paths: &[String]) -> Flight<Vec<Read>> {
+        if self.is_basic() {
+            return unknown();
+        }
         let read = |path: &String| SubRead::GetData { path: self.full(path).into(), watch: false };
         self.ask(&Request::MultiRead(paths.iter().map(read).collect()), |reply| {
             let Reply::Reads(results) = reply else { return None };
@@ -336,6 +395,9 @@ impl<C: Channel> Wire for OwnSession<C> {
     }
 
     fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>> {
+        if self.is_basic() {
+            return unknown();
+        }
         let (path, chroot) = (path.to_owned(), self.chroot.clone());
         self.ask(&Request::GetEphemerals { prefix: self.full(&path).into() }, move |reply| {
             let Reply::Names(found) = reply else { return None };
@@ -347,6 +409,9 @@ impl<C: Channel> Wire for OwnSession<C> {
     }
 
     fn who_am_i(&self) -> Flight<Vec<String>> {
+        if self.is_basic() {
+            return unknown();
+        }
         self.ask(&Request::WhoAmI, |reply| {
             let Reply::Identities(known) = reply else { return None };
             Some(known.iter().map(|(scheme, id)| format!("{scheme}:{id}")).collect())
@@ -358,7 +423,8 @@ impl<C: Channel> Wire for OwnSession<C> {
         let ends = self.chroot.match_indices('/').map(|(at, _)| at).skip(1).chain([self.chroot.len()]);
         let make = |end| {
             let part = self.chroot[..end].to_owned();
-            self.ask(&Request::Write(create(part, b"", CreateMode::Persistent, acl)), |_| Some(()))
+            let write = create(part, b"", CreateMode::Persistent, acl, self.is_basic());
+            self.ask(&Request::Write(write), |_| Some(()))
         };
         let flights: Vec<_> = ends.filter(|end| *end > 0).map(make).collect();
         Box::pin(async move {

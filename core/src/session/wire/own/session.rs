@@ -73,7 +73,7 @@ impl<C: Channel> Future for Answered<C> {
 
 impl<C: Channel> Answered<C> {
     /// What `read` makes of the reply.
-    async fn read<T>(self, read: impl FnOnce(Reply<'_>) -> Option<T>) -> Result<T, WireError> {
+    pub(super) async fn read<T>(self, read: impl FnOnce(Reply<'_>) -> Option<T>) -> Result<T, WireError> {
         let op = self.op;
         let body = self.await?;
         // Nobody knows what became of a request whose answer cannot be read.
@@ -82,18 +82,22 @@ impl<C: Channel> Answered<C> {
     }
 }
 
+pub(super) fn send<C: Channel>(
+    connection: &Arc<Connection<C>>,
+    letter: Letter,
+    watch: Option<Wanted<Watcher>>,
+) -> Answered<C> {
+    let op = letter.op();
+    let (answer, answered): (Answer, _) = oneshot::channel();
+    connection.post(move |state, now| state.machine.request(letter, answer, watch, now));
+    Answered { connection: connection.clone(), op, answered }
+}
+
 impl<C: Channel> OwnSession<C> {
     pub(super) fn of(connection: &Arc<Connection<C>>, hosts: &str) -> OwnSession<C> {
         let chroot = hosts::chroot(hosts).to_owned();
         let _ends = AtTheEnd::of(connection, Box::new(|state, now| state.machine.close(now)));
         OwnSession { connection: connection.clone(), chroot, _ends }
-    }
-
-    fn send(&self, letter: Letter, watch: Option<Wanted<Watcher>>) -> Answered<C> {
-        let op = letter.op();
-        let (answer, answered): (Answer, _) = oneshot::channel();
-        self.connection.post(move |state, now| state.machine.request(letter, answer, watch, now));
-        Answered { connection: self.connection.clone(), op, answered }
     }
 
     /// Sends a request. Its answer is what `read` makes of the reply.
@@ -112,7 +116,7 @@ impl<C: Channel> OwnSession<C> {
         request: &Request<'_>,
         read: impl FnOnce(Reply<'_>) -> Option<T> + Send + 'static,
     ) -> Pin<Box<dyn Future<Output = Result<T, WireError>> + Send>> {
-        Box::pin(self.send(Letter::of(request).on(generation), None).read(read))
+        Box::pin(send(&self.connection, Letter::of(request).on(generation), None).read(read))
     }
 
     /// The same for a request that sets a watch.
@@ -125,7 +129,8 @@ impl<C: Channel> OwnSession<C> {
     ) -> (impl Future<Output = Result<T, WireError>> + Send + 'static, Watch) {
         let (watcher, told) = oneshot::channel();
         let id = WatchId(self.connection.watches.fetch_add(1, Ordering::Relaxed));
-        let answered = self.send(Letter::of(request), Some(Wanted::new(kind, path, id, watcher)));
+        let answered =
+            send(&self.connection, Letter::of(request), Some(Wanted::new(kind, path, id, watcher)));
         let path = path.to_owned();
         let unwatch =
             Box::new(move |state: &mut ConnectionState<C>, now| state.machine.unwatch(kind, &path, id, now));
