@@ -11,7 +11,7 @@ export interface ServerOptions {
   maxSessionTimeout?: number | undefined
   /** The packet limit, in bytes. */
   dataLimit?: number | undefined
-  /** The release to behave like, such as `3.8`; 3.9 unless told. */
+  /** The release to behave like, such as `3.8`, or another server that speaks the protocol: `clickhouse-keeper`, `raftkeeper`; 3.9 unless told. */
   emulate?: string | undefined
   /** Whether it takes nodes with a time to live, as a real one does with `zookeeper.extendedTypesEnabled=true`; not unless told. */
   extendedTypes?: boolean | undefined

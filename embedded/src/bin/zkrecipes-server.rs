@@ -22,7 +22,8 @@ Usage: zkrecipes-server [OPTIONS]
   --tick MS            unit of time; sessions expire up to one tick late (default 2000)
   --min-timeout MS     shortest session timeout (default 2 ticks)
   --max-timeout MS     longest session timeout (default 20 ticks)
-  --emulate VERSION    release to behave like: 3.8, 3.9 or a patch release (default 3.9)
+  --emulate VERSION    release to behave like: 3.8, 3.9 or a patch release (default 3.9); or another server that speaks
+                       the protocol: clickhouse-keeper, clickhouse-keeper-25.8, raftkeeper
   --super DIGEST       who may do everything, as user:base64(sha1(user:password))
   --extended-types     allow nodes with a time to live
   --reap-every MS      how often containers and nodes with a time to live are looked through (default 60000)

@@ -12,7 +12,10 @@ pub(crate) fn too_late(hello: &[u8]) -> Vec<u8> {
 
 impl Machine {
     pub(super) fn handshake(&mut self, conn: ConnId, frame: &[u8], now: Now) {
-        let Ok(hello) = Hello::read(frame) else { return self.close(conn) };
+        let Ok(mut hello) = Hello::read(frame) else { return self.close(conn) };
+        if self.config.dialect.forgets_sessions {
+            (hello.session, hello.zxid_seen) = (0, 0);
+        }
         if self.config.read_only && hello.read_only != Some(true) {
             return self.close(conn);
         }

@@ -21,6 +21,7 @@
 mod acl;
 mod cluster;
 mod connect;
+mod dialect;
 mod interface;
 mod journal;
 mod multi;
@@ -39,9 +40,10 @@ mod write;
 
 pub use acl::{Identity, digest};
 pub use cluster::Cluster;
+pub use dialect::Dialect;
 pub use interface::{Config, ConnId, Kind, Note, Now, Output, Time};
 pub use journal::{Commit, Forward};
-pub use profile::{Dialect, Profile};
+pub use profile::Profile;
 
 pub(crate) use connect::too_late;
 
@@ -118,7 +120,7 @@ impl Machine {
         Machine {
             tree: Tree::new(acl::world(acl::ALL), acl::world(acl::READ)),
             sessions: Sessions::new(config.tick, config.first_session_id, config.secret),
-            watches: Watches::new(config.profile.keeps_every_watch),
+            watches: Watches::new(config.profile.keeps_every_watch, config.dialect.names_watched_paths),
             conns: BTreeMap::new(),
             by_session: HashMap::new(),
             zxid: 0,
@@ -354,6 +356,11 @@ impl Machine {
         };
         let zxid = if self.config.profile.events_carry_zxid { zxid } else { -1 };
         let acl = acl.filter(|_| self.config.profile.guards_reads);
+        if self.config.dialect.names_watched_paths && event != EventKind::ChildrenChanged {
+            for (conn, watched) in self.watches.recursive_above(path) {
+                self.notify(conn, &watched, event, zxid);
+            }
+        }
         for conn in watchers {
             let readable = self
                 .conns

@@ -1,7 +1,5 @@
 //! The differences between the releases that a machine can behave like.
 
-use crate::wire::Code;
-
 /// A release of ZooKeeper, as far as clients can tell it apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
@@ -16,22 +14,6 @@ pub struct Profile {
     pub(super) keeps_every_watch: bool,
     /// A create2 inside a multi answers as create2, with a stat, from 3.8.2 and 3.9.0.
     pub(super) multi_answers_create2: bool,
-}
-
-/// How other servers that speak the protocol differ from ZooKeeper. [`Dialect::default`] does not.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Dialect {
-    /// Operations that it does not know, by the names that they have in the log. As real servers do, it says so and hangs up.
-    pub unknown: Vec<String>,
-    /// It hangs up on what it does not know without saying so.
-    pub is_mute: bool,
-    /// What it answers to the creation of a container, if it makes none.
-    pub refuses_containers: Option<Code>,
-    /// The deletion of a child does not raise its parent's `pzxid`.
-    pub keeps_pzxid: bool,
-    /// Recursive watches tell nothing of the nodes below.
-    pub has_deaf_watches: bool,
 }
 
 impl Default for Profile {

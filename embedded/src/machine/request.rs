@@ -37,10 +37,12 @@ impl Machine {
             return self.close(conn);
         };
         let dialect = &self.config.dialect;
-        let request = match dialect.unknown.iter().any(|unknown| unknown == op_name(op)) {
-            true => Request::Unknown,
-            false => request,
-        };
+        let is_known = dialect.knows(op_name(op))
+            && match &request {
+                Request::Multi(parts) => parts.iter().all(|part| dialect.knows(op_name(part.op()))),
+                _ => true,
+            };
+        let request = if is_known { request } else { Request::Unknown };
         if request == Request::Unknown && dialect.is_mute {
             return self.close(conn);
         }
@@ -68,6 +70,9 @@ impl Machine {
                 self.reconfig(&caller, &change, from, now);
             }
             Request::Close => self.close_session(&caller),
+            Request::Unknown if self.config.dialect.keeps_connections => {
+                self.reply_error(conn, xid, Code::Unimplemented);
+            }
             Request::Unknown => {
                 self.send(conn, Kind::Reply, Writer::reply(xid, -1, Code::Unimplemented as i32).finish());
                 self.close(conn);

@@ -31,6 +31,8 @@ pub struct Node {
     pub aversion: i32,
     /// How many children were ever created here: the next sequence suffix. The `cversion` clients see is derived.
     pub creates: i32,
+    /// How often the data of children changed, where that counts; see [`Dialect`](super::Dialect). Neither saved nor told to followers.
+    pub child_data: i32,
     pub children: BTreeSet<Box<str>>,
 }
 
@@ -48,6 +50,7 @@ impl Node {
             version: 0,
             aversion: 0,
             creates: 0,
+            child_data: 0,
             children: BTreeSet::new(),
         }
     }
@@ -71,7 +74,7 @@ impl Node {
             mtime: self.mtime,
             version: self.version,
             // Creates and deletes both count; deletes = creates − children.
-            cversion: self.creates.wrapping_mul(2).wrapping_sub(children),
+            cversion: self.creates.wrapping_mul(2).wrapping_sub(children).wrapping_add(self.child_data),
             aversion: self.aversion,
             ephemeral_owner: match self.owner {
                 Owner::Session(id) => id,

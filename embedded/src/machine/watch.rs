@@ -19,6 +19,8 @@ struct Table {
     recursive: usize,
     /// The kind that is set last takes the place of the one before.
     keeps_last: bool,
+    /// Recursive watches are asked for apart: [`Watches::recursive_above`].
+    leaves_recursive: bool,
 }
 
 impl Table {
@@ -83,7 +85,10 @@ impl Table {
     fn trigger(&mut self, path: &str) -> Vec<ConnId> {
         let mut hit: Vec<ConnId> = match self.by_path.get(path) {
             None => Vec::new(),
-            Some(conns) => conns.keys().copied().collect(),
+            Some(conns) => {
+                let left = if self.leaves_recursive { RECURSIVE } else { 0 };
+                conns.iter().filter(|(_, modes)| **modes & !left != 0).map(|(conn, _)| *conn).collect()
+            }
         };
         for conn in &hit {
             self.remove(path, *conn, STANDARD);
@@ -105,7 +110,7 @@ impl Table {
 
     /// Those who follow all that is below a node above.
     fn add_followers(&self, path: &str, hit: &mut Vec<ConnId>) {
-        if self.recursive > 0 {
+        if self.recursive > 0 && !self.leaves_recursive {
             let mut at = path;
             while at != "/" {
                 at = super::tree::parent_of(at);
@@ -115,6 +120,22 @@ impl Table {
             hit.sort_unstable();
             hit.dedup();
         }
+    }
+
+    /// Those who follow all that is below a node there or above, each with the path that it watches.
+    fn recursive_above(&self, path: &str) -> Vec<(ConnId, String)> {
+        let mut found = Vec::new();
+        let mut at = path;
+        while self.recursive > 0 {
+            let here = self.by_path.get(at).into_iter().flatten();
+            let recursive = here.filter(|(_, modes)| **modes & RECURSIVE != 0);
+            found.extend(recursive.map(|(conn, _)| (*conn, at.to_owned())));
+            if at == "/" {
+                break;
+            }
+            at = super::tree::parent_of(at);
+        }
+        found
     }
 
     fn len(&self) -> usize {
@@ -130,8 +151,8 @@ pub struct Watches {
 }
 
 impl Watches {
-    pub fn new(keeps_every_watch: bool) -> Watches {
-        let table = || Table { keeps_last: !keeps_every_watch, ..Table::default() };
+    pub fn new(keeps_every_watch: bool, leaves_recursive: bool) -> Watches {
+        let table = || Table { keeps_last: !keeps_every_watch, leaves_recursive, ..Table::default() };
         Watches { data: table(), child: table() }
     }
 
@@ -169,6 +190,11 @@ impl Watches {
             hit.retain(|conn| seen.insert(*conn));
         }
         hit
+    }
+
+    /// Who hears of a node by a recursive watch, and by which path, where those are asked for apart.
+    pub fn recursive_above(&self, path: &str) -> Vec<(ConnId, String)> {
+        self.data.recursive_above(path)
     }
 
     /// Who hears that the children of a node changed.

@@ -14,7 +14,11 @@ impl Machine {
             b"mntr" => self.mntr(),
             b"cons" => self.clients() + "\n",
             b"dump" => self.dump(),
-            b"envi" => format!("Environment:\nzookeeper.version={}\n", self.version()),
+            b"envi" => {
+                format!("Environment:\n{}.version={}\n", self.product().to_lowercase(), self.version())
+            }
+            // None of them counts time as ZooKeeper does.
+            b"conf" if self.config.dialect.product.is_some() => "server_id=0\n".to_owned(),
             b"conf" => format!(
                 "tickTime={}\nmaxClientCnxns=0\nminSessionTimeout={}\nmaxSessionTimeout={}\nserverId=0\n",
                 self.config.tick.as_millis(),
@@ -41,7 +45,14 @@ impl Machine {
         self.close(conn);
     }
 
+    fn product(&self) -> &str {
+        self.config.dialect.product.as_ref().map_or("Zookeeper", |(name, _)| name)
+    }
+
     fn version(&self) -> String {
+        if let Some((_, version)) = &self.config.dialect.product {
+            return format!("{version}-zkrecipes-embedded");
+        }
         let (major, minor, patch) = self.config.profile.version;
         format!("{major}.{minor}.{patch}-zkrecipes-embedded, for development and tests")
     }
@@ -94,7 +105,7 @@ impl Machine {
     }
 
     fn srvr(&self, with_clients: bool) -> String {
-        let mut s = format!("Zookeeper version: {}\n", self.version());
+        let mut s = format!("{} version: {}\n", self.product(), self.version());
         if self.config.read_only {
             s += "READ-ONLY mode; serving only read-only clients\n";
         }

@@ -115,6 +115,12 @@ impl Machine {
                     if let Some(node) = self.tree.get_mut(&path) {
                         (node.data, node.mzxid, node.mtime, node.version) = (data, mzxid, mtime, version);
                     }
+                    if self.config.dialect.counts_child_data
+                        && path != "/"
+                        && let Some(parent) = self.tree.get_mut(parent_of(&path))
+                    {
+                        parent.child_data -= 1;
+                    }
                 }
             }
         }
@@ -224,6 +230,13 @@ impl Machine {
             version: node.version,
         });
         node.version = node.version.wrapping_add(1);
+        if self.config.dialect.counts_child_data
+            && path != "/"
+            && let Some(parent) = self.tree.get_mut(parent_of(path))
+        {
+            parent.child_data += 1;
+        }
+        let node = self.tree.get(path).ok_or(Code::NoNode)?;
         txn.events.push((path.to_owned(), EventKind::DataChanged, node.acl.clone()));
         let stat = node.stat();
         self.record(|| Change::SetData { path: path.to_owned(), data: data.map(Box::from), time: txn.time });

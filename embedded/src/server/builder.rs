@@ -116,7 +116,8 @@ impl Builder {
         self
     }
 
-    /// The release to behave like: `"3.9"` (default), `"3.8"`, or a patch release such as `"3.8.4"`.
+    /// The release to behave like: `"3.9"` (default), `"3.8"`, or a patch release such as `"3.8.4"`. Or another server that
+    /// speaks the protocol, one of [`Dialect::NAMES`]: `"clickhouse-keeper"`, `"raftkeeper"`.
     pub fn emulate(mut self, version: &str) -> Self {
         self.version = version.to_owned();
         self
@@ -225,18 +226,25 @@ impl Builder {
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
-        self.config.profile = Profile::parse(&self.version).ok_or_else(|| {
-            let message = format!(
-                "cannot emulate {:?}: there are \"3.8\" and \"3.9\", with or without a patch",
-                self.version
-            );
-            io::Error::new(io::ErrorKind::InvalidInput, message)
-        })?;
+        if let Some(dialect) = Dialect::named(&self.version) {
+            self.config.profile = dialect.profile();
+            self.config.dialect = dialect;
+        } else {
+            self.config.profile = Profile::parse(&self.version).ok_or_else(|| {
+                let message = format!(
+                    "cannot emulate {:?}: there are \"3.8\" and \"3.9\", with or without a patch, and {}",
+                    self.version,
+                    Dialect::NAMES.join(", ")
+                );
+                io::Error::new(io::ErrorKind::InvalidInput, message)
+            })?;
+        }
         self.config.tick = self.config.tick.max(Duration::from_millis(1));
         self.config.min_session_timeout = self.min_timeout.unwrap_or(self.config.tick * 2);
         self.config.max_session_timeout =
             self.config.max_session_timeout.max(self.config.min_session_timeout);
-        self.config.first_session_id = fresh_session_id();
+        self.config.first_session_id =
+            if self.config.dialect.counts_sessions { 1 } else { fresh_session_id() };
         self.config.secret = fresh_secret();
 
         let mut machine = match &self.saved {

@@ -4,6 +4,7 @@
 mod support;
 
 mod access;
+mod dialects;
 mod handshake;
 mod reaping;
 mod watching;
