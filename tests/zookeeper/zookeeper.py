@@ -10,7 +10,7 @@ As a module::
 
 As a program::
 
-    zookeeper.py fetch                      every version the tests use, into .cache/zookeeper/
+    zookeeper.py fetch                      the versions that most tests use, into .cache/zookeeper/
     zookeeper.py run 3.9 --nodes 3          prints "ready HOSTS", then obeys lines on stdin
                                             (kill N, stop N, start N, restart N, stop, start, pid N, check, quit)
     zookeeper.py exec 3.9 -- COMMAND {}     runs COMMAND with the connect string for {} and ends with its status
@@ -48,7 +48,9 @@ POM = HERE / "pom.xml"
 CACHE = Path(os.environ.get("ZKRECIPES_CACHE") or HERE.parent.parent / ".cache") / "zookeeper"
 
 # The last release of each line that is wholly published. A line's name stands for its release.
-VERSIONS = {"3.8": "3.8.6", "3.9": "3.9.5"}
+VERSIONS = {"3.5": "3.5.10", "3.6": "3.6.4", "3.7": "3.7.2", "3.8": "3.8.6", "3.9": "3.9.5"}
+# Those that more than `make test-all` starts.
+USUAL = ["3.8", "3.9"]
 
 START_DEADLINE = 60.0
 
@@ -460,7 +462,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
     fetching = verbs.add_parser("fetch")
-    fetching.add_argument("versions", nargs="*", default=list(VERSIONS))
+    fetching.add_argument("versions", nargs="*", default=USUAL)
     for verb in ("run", "exec"):
         running = verbs.add_parser(verb)
         running.add_argument("version")

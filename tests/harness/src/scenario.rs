@@ -13,6 +13,8 @@ pub struct Scenario {
     pub ensemble: bool,
     /// Languages in which the subject does not exist.
     pub except: Vec<String>,
+    /// What it says that the server has to have.
+    needs: Vec<String>,
     /// Clients of one process; every client not named here has a process of its own.
     pub together: Vec<Vec<String>>,
     pub steps: Vec<Step>,
@@ -67,6 +69,22 @@ impl Scenario {
         self.any_server_step(&["kill", "revive"])
     }
 
+    /// Has the server end a session, which is done behind a proxy in the name of its client: by one that goes on with it.
+    pub fn expires(&self) -> bool {
+        self.any_server_step(&["expire"])
+    }
+
+    /// What the server has to have; it is not played on one that does not.
+    pub fn needs(&self) -> impl Iterator<Item = &str> {
+        let derived = [
+            // Who counts requests knows which are usual.
+            ("usual-requests", self.any_server_step(&["requests"])),
+            ("sessions-that-go-on", self.any_server_step(&["drop", "inject", "restart", "stop", "pause"])),
+        ];
+        let derived = derived.into_iter().filter(|(_, is_needed)| *is_needed).map(|(need, _)| need);
+        self.needs.iter().map(String::as_str).chain(derived)
+    }
+
     fn any_server_step(&self, verbs: &[&str]) -> bool {
         self.steps.iter().any(|step| step.words[0] == "server" && verbs.contains(&step.words[1].as_str()))
     }
@@ -91,6 +109,7 @@ pub fn read(path: &Path) -> Result<Vec<Scenario>, String> {
                 file: path.display().to_string(),
                 ensemble: false,
                 except: Vec::new(),
+                needs: Vec::new(),
                 together: Vec::new(),
                 steps: Vec::new(),
             });
@@ -103,6 +122,7 @@ pub fn read(path: &Path) -> Result<Vec<Scenario>, String> {
             "promise" => scenario.promise = [&scenario.promise, rest.trim()].join(" ").trim().to_owned(),
             "ensemble" => scenario.ensemble = true,
             "except" => scenario.except.extend(rest.split_whitespace().map(str::to_owned)),
+            "needs" => scenario.needs.extend(rest.split_whitespace().map(str::to_owned)),
             "together" => scenario.together.push(rest.split_whitespace().map(str::to_owned).collect()),
             _ => match step(line, raw) {
                 Some(step) => scenario.steps.push(step),

@@ -12,28 +12,95 @@ use zkrecipes_embedded::{Control, FaultId, Proxy, Server};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Kind {
     Embedded,
-    /// The oldest line that is tested.
+    /// The oldest line that is supported.
+    Real35,
+    Real36,
+    Real37,
     Real38,
     /// The newest release.
     Real39,
     /// Three nodes of the newest release.
     Ensemble,
+    /// The embedded server in the dialects of others; or one of them itself, where the environment says where it is.
+    ClickHouse,
+    OldClickHouse,
+    RaftKeeper,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Embedded, Kind::Real38, Kind::Real39, Kind::Ensemble];
+    pub const ALL: [Kind; 10] = [
+        Kind::Embedded,
+        Kind::Real35,
+        Kind::Real36,
+        Kind::Real37,
+        Kind::Real38,
+        Kind::Real39,
+        Kind::Ensemble,
+        Kind::ClickHouse,
+        Kind::OldClickHouse,
+        Kind::RaftKeeper,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Kind::Embedded => "embedded",
+            Kind::Real35 => "zookeeper-3.5",
+            Kind::Real36 => "zookeeper-3.6",
+            Kind::Real37 => "zookeeper-3.7",
             Kind::Real38 => "zookeeper-3.8",
             Kind::Real39 => "zookeeper-3.9",
             Kind::Ensemble => "ensemble-3.9",
+            Kind::ClickHouse => "clickhouse",
+            Kind::OldClickHouse => "clickhouse-25.8",
+            Kind::RaftKeeper => "raftkeeper",
         }
     }
 
     fn version(self) -> &'static str {
-        if self == Kind::Real38 { "3.8" } else { "3.9" }
+        self.name().rsplit('-').next().unwrap_or_default()
+    }
+
+    /// What the embedded server emulates, if it is that one in a dialect.
+    pub fn dialect(self) -> Option<&'static str> {
+        match self {
+            Kind::ClickHouse => Some("clickhouse-keeper"),
+            Kind::OldClickHouse => Some("clickhouse-keeper-25.8"),
+            Kind::RaftKeeper => Some("raftkeeper"),
+            _ => None,
+        }
+    }
+
+    /// Played on it is by Rust alone, and by Python where everything is: only servers differ here.
+    pub fn is_rare(self) -> bool {
+        self.dialect().is_some() || matches!(self, Kind::Real35 | Kind::Real36 | Kind::Real37)
+    }
+
+    /// What scenarios may need that it does not have.
+    fn lacks(self) -> &'static [&'static str] {
+        match self {
+            Kind::Embedded | Kind::Real37 | Kind::Real38 | Kind::Real39 | Kind::Ensemble => &[],
+            Kind::Real36 => &["whoami"],
+            Kind::Real35 => &["whoami", "watches-that-stay"],
+            Kind::RaftKeeper => &["whoami", "ttl", "containers", "watches-that-stay", "usual-requests"],
+            Kind::ClickHouse | Kind::OldClickHouse => {
+                &["whoami", "ttl", "containers", "watches-that-stay", "usual-requests", "sessions-that-go-on"]
+            }
+        }
+    }
+
+    /// Whether it has all that.
+    pub fn has<'a>(self, mut needs: impl Iterator<Item = &'a str>) -> bool {
+        needs.all(|need| !self.lacks().contains(&need))
+    }
+
+    /// Where one of these servers is, if somebody has started it: `ZKR_CLICKHOUSE`, for example.
+    pub fn elsewhere(self) -> Option<String> {
+        let variable = match self {
+            Kind::ClickHouse => "ZKR_CLICKHOUSE",
+            Kind::RaftKeeper => "ZKR_RAFTKEEPER",
+            _ => return None,
+        };
+        std::env::var(variable).ok().filter(|hosts| !hosts.is_empty())
     }
 
     fn nodes(self) -> usize {
@@ -55,8 +122,13 @@ pub enum World {
 pub type Told<T> = Result<T, String>;
 
 impl World {
-    pub fn embedded() -> Told<World> {
-        let started = Server::builder()
+    pub fn embedded(dialect: Option<&str>) -> Told<World> {
+        let builder = Server::builder();
+        let builder = match dialect {
+            Some(dialect) => builder.emulate(dialect),
+            None => builder,
+        };
+        let started = builder
             .tick(Duration::from_millis(100))
             .min_session_timeout(Duration::from_millis(200))
             .max_session_timeout(Duration::from_secs(120))
@@ -239,6 +311,10 @@ impl Hall {
     }
 }
 
+/// Answers in the place of `zookeeper.py` for a server that others look after.
+const ELSEWHERE: &str =
+    r#"echo "ready $1"; while read -r word; do [ "$word" = quit ] && exit; echo ok; done"#;
+
 /// A running `zookeeper.py run`; it ends with its stdin, so with us.
 pub struct ZooKeeper {
     kind: Kind,
@@ -249,9 +325,21 @@ pub struct ZooKeeper {
 
 impl ZooKeeper {
     fn start(kind: Kind, root: &Path) -> Told<ZooKeeper> {
-        let mut child = Command::new("python3")
-            .arg(root.join("tests/zookeeper/zookeeper.py"))
-            .args(["run", kind.version(), "--nodes", &kind.nodes().to_string(), "--tick", "250"])
+        let mut command = match kind.elsewhere() {
+            // Nobody starts or stops it from here.
+            Some(hosts) => {
+                let mut command = Command::new("sh");
+                command.args(["-c", ELSEWHERE, "sh", &hosts]);
+                command
+            }
+            None => {
+                let mut command = Command::new("python3");
+                command.arg(root.join("tests/zookeeper/zookeeper.py"));
+                command.args(["run", kind.version(), "--nodes", &kind.nodes().to_string(), "--tick", "250"]);
+                command
+            }
+        };
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
