@@ -216,6 +216,22 @@ fn servers_that_serve_nobody_are_tried_at_the_same_time() {
 }
 
 #[test]
+fn a_server_that_is_not_zookeeper_is_known_and_what_does_not_work_there_is_told() {
+    for (name, product, level) in
+        [("clickhouse-keeper", "ClickHouse Keeper", "warning"), ("raftkeeper", "RaftKeeper", "note")]
+    {
+        let server = Server::builder().emulate(name).start().expect("a free port");
+        let ended = run(&server, &["doctor", "--json"]);
+        assert_eq!(ended.status, 1, "it has no containers: {ended:?}");
+        assert_found(&ended.out, "server", "ok", &format!("standalone, {product} 2"));
+        assert_found(&ended.out, "product", level, product);
+        assert_found(&ended.out, "lock", "ok", "taken and released");
+        assert_found(&ended.out, "containers", "warning", "not supported");
+        assert!(!server.nodes().iter().any(|path| path.contains("doctor")), "{:?}", server.nodes());
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_a_warning() {
     let server = Server::builder().data_limit(100_000).start().expect("a free port");
     let ended = run(&server, &["doctor", "--json", "--below", "/app/here"]);

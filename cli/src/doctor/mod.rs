@@ -1,5 +1,6 @@
 //! `zkrecipes doctor`: checks whether an ensemble has what the recipes need.
 
+mod product;
 mod recipes;
 mod report;
 mod server;
@@ -8,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use zkrecipes::ClientOptions;
 
+use self::product::Product;
 use self::report::{Level, Report};
 use self::server::Said;
 use crate::common::Common;
@@ -23,7 +25,8 @@ const SLOW: Duration = Duration::from_millis(250);
 /// Whether the servers are fit for all this
 ///
 /// Looks at each server that is named, at all of them at the same time:
-/// whether it can be reached, what it is, how far it is behind, how much it has
+/// whether it can be reached, what it is (ZooKeeper, ClickHouse Keeper or
+/// RaftKeeper, and what does not work at the last two), how far it is behind, how much it has
 /// to do and how long that takes; and takes and releases a lock there. Then
 /// what all have in common: how long a session lasts and how long a pause may
 /// be that never costs a lock, whether --server-tick is true or would help, the
@@ -68,6 +71,7 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     recipes::check(&servers, &place, &own, &options, &mut found)?;
     let said = look(&servers, &options, &mut report)?;
     ensemble(&said, servers.len(), &mut report);
+    products(&said, &mut report);
     report.append(found);
     outcome::print(&if is_json { report.json(&hosts) } else { report.lines() })?;
     Ok(report.status())
@@ -97,7 +101,7 @@ fn look(servers: &[String], options: &ClientOptions, report: &mut Report) -> Out
 }
 
 fn tell(server: &str, said: &Said, report: &mut Report) {
-    let Said { version, mode, outstanding, connections, latency: (average, most), took, .. } = said;
+    let Said { product, version, mode, outstanding, connections, latency: (average, most), took, .. } = said;
     let (level, remark) = match () {
         () if *outstanding > MANY_OUTSTANDING => (Level::Warning, "; it has more to do than it gets done"),
         () if *took > SLOW => (Level::Warning, "; it is slow to answer"),
@@ -105,14 +109,16 @@ fn tell(server: &str, said: &Said, report: &mut Report) {
         () => (Level::Fine, ""),
     };
     let sentence = format!(
-        "{mode}, {version}, answers in {:.1} ms, {connections} connections, {outstanding} requests outstanding, \
+        "{mode}, {}{version}, answers in {:.1} ms, {connections} connections, {outstanding} requests outstanding, \
          requests take {average} ms on average and {most} ms at most{remark}",
+        if *product == Product::ZooKeeper { String::new() } else { format!("{} ", product.name()) },
         millis(*took)
     );
     report
         .add(level, "server", sentence)
         .of(server)
         .with("mode", mode.as_str())
+        .with("product", product.name())
         .with("version", version.as_str())
         .with("answer_ms", millis(*took))
         .with("connections", *connections)
@@ -166,6 +172,17 @@ fn ensemble(said: &[(String, Said)], servers: usize, report: &mut Report) {
     if servers.is_multiple_of(2) {
         let sentence = format!("{servers} servers bear no more failures than {} would", servers - 1);
         report.add(Level::Note, "ensemble", sentence);
+    }
+}
+
+/// What is to be known of servers that are not ZooKeeper, once for each kind.
+fn products(said: &[(String, Said)], report: &mut Report) {
+    let mut told = Vec::new();
+    for (_, Said { product, .. }) in said {
+        if !told.contains(product) {
+            told.push(*product);
+            product.tell(report);
+        }
     }
 }
 

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use zkrecipes::{ClientOptions, Result, drive};
 
+use super::product::Product;
+
 /// The servers of a connect string, and the path behind them, which may be empty.
 pub(super) fn servers(hosts: &str) -> (Vec<String>, &str) {
     let (servers, chroot) = hosts.split_at(hosts.find('/').unwrap_or(hosts.len()));
@@ -13,6 +15,7 @@ pub(super) fn servers(hosts: &str) -> (Vec<String>, &str) {
 /// The answer to `srvr`.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
+    pub(super) product: Product,
     pub(super) version: String,
     /// `leader`, `follower`, `observer`, `standalone`, `read-only`.
     pub(super) mode: String,
@@ -84,18 +87,26 @@ fn parse(answer: &str, took: Duration) -> Option<Said> {
             .find_map(|line| line.strip_prefix(name))
             .map(|value| value.trim_start_matches(':').trim())
     };
-    let version = field("Zookeeper version")?;
+    let (product, version) = Product::of(answer)?;
     let mut latency = field("Latency min/avg/max")?.split('/').skip(1);
     Some(Said {
-        // `3.9.5-…, built on …`
-        version: version.split(['-', ',']).next()?.to_owned(),
+        product,
+        version,
         mode: field("Mode")?.to_owned(),
-        zxid: u64::from_str_radix(field("Zxid")?.trim_start_matches("0x"), 16).ok()?,
+        zxid: zxid(field("Zxid")?)?,
         outstanding: field("Outstanding")?.parse().ok()?,
         connections: field("Connections")?.parse().ok()?,
         latency: (latency.next()?.parse().ok()?, latency.next()?.parse().ok()?),
         took,
     })
+}
+
+/// RaftKeeper alone says it in decimal digits.
+fn zxid(said: &str) -> Option<u64> {
+    match said.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => said.parse().ok(),
+    }
 }
 
 #[cfg(test)]
@@ -125,6 +136,10 @@ mod tests {
         assert_eq!((said.version.as_str(), said.mode.as_str()), ("3.9.5", "leader"));
         assert_eq!((said.zxid, said.outstanding, said.connections), (0x16_0000_0002, 2, 3));
         assert_eq!(said.latency, (1.25, 37));
+        let answer = "RaftKeeper version: RaftKeeper v2.3.0\nLatency min/avg/max: 0/1/37\nReceived: 12\nSent : 11\nConnections: 3\n\
+                      Outstanding: 0\nZxid: 26\nMode: leader\nNode count: 5\n";
+        let said = parse(answer, Duration::ZERO).expect("complete");
+        assert_eq!((said.product, said.version.as_str(), said.zxid), (Product::RaftKeeper, "2.3.0", 26));
         assert!(parse("HTTP/1.1 400 Bad Request\r\n", Duration::ZERO).is_none());
     }
 
