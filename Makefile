@@ -109,6 +109,10 @@ guards: ## Breaks the lines that guard the promises, one by one, and expects the
 sim: ## The lock family under virtual time, one seed one schedule; ARGS="--seeds 500", "--seed 7 --trace" or --pairs
 	@cargo run --quiet --release -p zkrecipes-simulation -- $(ARGS)
 
+.PHONY: chaos
+chaos: ## All recipes in all languages while everything fails, and a checker; ARGS="--minutes 60 --seed 7 --servers embedded"
+	@ZKR_KAZOO_PYTHON="$$(tests/interop/environment.sh)" PYTHONPATH=python python tests/chaos/chaos.py --profile $(notdir $(TARGET)) $(ARGS)
+
 .PHONY: interop
 interop: ## Curator, kazoo and ZooKeeper's own recipes, on our server and on one path with us
 	@tests/interop/run.sh $(ARGS)

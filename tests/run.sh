@@ -8,7 +8,7 @@
 #   tests/run.sh rust node    only these, one after the other; rust+node: at the same time; 2:c+node+docs: two at a time
 #
 # Each part is a function part_NAME below. With `build` in front of them: python, surface, scenarios, docs, usage, transfer,
-# browser, secure, crowds, packages, demo, guest, and interop, which needs peers as well. The others build what they need.
+# browser, secure, crowds, chaos, packages, demo, guest, and interop, which needs peers as well. The others build what they need.
 # peers and interop are to be run whenever a format changes. Do not build while a part runs.
 #
 # A part that has not ended within its limit has failed: it is cut off with all its processes, and the next one begins.
@@ -89,6 +89,16 @@ part_crowds() {
     tests/crowds/run.sh queues --items "$items" || status=$?
     return "$status"
 }
+# The checker of histories, and a short history of everything; of ten minutes if all is to be tested.
+part_chaos() {
+    local status=0 servers seconds=12
+    python -m pytest -q tests/chaos || status=$?
+    for servers in embedded zookeeper ${ZKR_ALL:+ensemble}; do
+        [ "$servers" != ensemble ] || seconds=600
+        PYTHONPATH=python tests/chaos/chaos.py --profile "$(basename "$target")" --servers "$servers" --seconds "$seconds" --rate 100 || status=$?
+    done
+    return "$status"
+}
 # The end of the sequence numbers, where creates alone would take weeks to get to.
 part_range() { "$(tests/interop/environment.sh)" core/tests/range.py; }
 # Every request that can go wrong, on a real server behind the fault proxy; of the requests some, unless all is to be tested.
@@ -127,13 +137,13 @@ if [ -n "${ZKR_PART-}" ]; then
 fi
 
 # Many scenarios are played at the same time. Of what comes behind them most waits for servers and sessions, too.
-all=(build rust scenarios 4:c+python+node+usage+crowds+surface+secure+docs+real+transfer+range+browser+packages demo)
+all=(build rust scenarios 4:c+python+node+usage+crowds+chaos+surface+secure+docs+real+transfer+range+browser+packages demo)
 [ -n "${ZKR_ALL-}" ] && all+=(peers interop guest elsewhere site pauses guards sim)
 
 # In seconds: several times what a part takes on a machine with two busy cores.
 limit_of() {
     case $1${ZKR_ALL:+-all} in
-    guards-all | pauses-all | sim-all | scenarios-all | crowds-all | elsewhere*) echo 36000 ;;
+    guards-all | pauses-all | sim-all | chaos-all | scenarios-all | crowds-all | elsewhere*) echo 36000 ;;
     build* | core* | crates* | c | c-all | scenarios | guest* | crowds) echo 1500 ;;
     *) echo 900 ;;
     esac

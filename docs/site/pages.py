@@ -34,7 +34,7 @@ MENU = {
     "Begin": ["install", "start/python", "start/node", "start/rust", "start/c", "start/cpp", "start/shell", "concepts", "how-to", "long-running", "frameworks"],
     "Recipes": recipes()[1],
     "Look up": ["guide", "options", "errors", "observability", "command", "reference", "python-reference", "asyncio-reference", "testing-reference", "otel-reference", "rust-guest"],
-    "In production": ["production", "fencing", "sizing", "security", "forks", "testing"],
+    "In production": ["production", "fencing", "sizing", "security", "forks", "testing", "evidence"],
     "Beside others": ["interop", "from-kazoo", "from-curator", "comparison"],
     "The project": [
         "faq", "support", "changelog", "security-policy", "contributing", "inside/api", "inside/ffi", "inside/scenarios",

@@ -82,7 +82,8 @@ def stays(calls: Sequence[Call], acquires: str, expired: Expired) -> list[Stay]:
         starts = [place for place, call in enumerate(mine) if call.op == acquires]
         for start, end in pairwise([*starts, len(mine)]):
             acquired, later = mine[start], mine[start + 1 : end]
-            if not acquired.ok or acquired.answered is None:
+            # Another library may believe that it holds what it does not.
+            if not acquired.ok or acquired.answered is None or acquired.language == "kazoo":
                 continue
             ended = next((place for place, call in enumerate(later) if call.op in ENDS), len(later))
             until = max(
@@ -244,18 +245,18 @@ def queue(calls: Sequence[Call], path: str, expired: Expired) -> Refusals:
 
 
 def in_order(got: Sequence[Call], puts: dict[str, Call], path: str) -> Refusals:
-    """Where one consumer alone gets items, one after the other, those of one producer come in their order."""
+    """Where there is one consumer at a time, each gets the items of one producer in their order."""
     if any(call.end > after.called for call, after in pairwise(got)):
         return
-    latest: dict[str, Call] = {}
+    latest: dict[tuple[str, str], Call] = {}
     for call in got:
         put = puts.get(_item(call))
         if put is None:
             continue
-        before = latest.get(put.client)
+        before = latest.get((put.client, call.client))
         if before is not None and put.end < puts[_item(before)].called:
             yield Refusal("items of one producer came in another order", path, (puts[_item(before)], put, before, call))
-        latest[put.client] = call
+        latest[put.client, call.client] = call
 
 
 def nothing_left_out(calls: Sequence[Call], puts: dict[str, Call], path: str) -> Refusals:

@@ -23,6 +23,8 @@ from typing import IO
 # Errors that say that nothing was done, and nothing will be. What is left may have been done, or may be done later.
 DENIALS = frozenset({"TIMEOUT", "NOT_HELD", "EXISTS", "BAD_VERSION", "NO_NODE", "NOT_EMPTY", "MISMATCH", "INVALID"})
 NEVER = float("inf")
+# The fault that ends a session by force.
+FORCED_END = "session ended by force"
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class History:
         """When sessions were ended by force, of which no client can know in time."""
         ends: dict[str, list[tuple[float, float]]] = {}
         for fault in self.faults:
-            if fault.fault == "expire":
+            if fault.fault == FORCED_END:
                 ends.setdefault(fault.whom, []).append((fault.called, fault.answered))
         return ends
 

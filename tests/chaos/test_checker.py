@@ -15,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from checker import RECIPES, Expired, check
-from history import Call, Fault, History, read, write
+from history import FORCED_END, Call, Fault, History, read, write
 
 
 def calls(recipe: str, told: str) -> list[Call]:
@@ -345,7 +345,7 @@ def test_nobody_is_certain_of_a_session_that_was_ended_by_force() -> None:
 
 
 def test_a_history_is_read_as_it_was_written() -> None:
-    history = History(calls("counter", "A 0-1 add 1 -> 1\nB 2-3 add 1 -> ?"), [Fault("expire", "A", 0.5, 0.6)])
+    history = History(calls("counter", "A 0-1 add 1 -> 1\nB 2-3 add 1 -> ?"), [Fault(FORCED_END, "A", 0.5, 0.6)])
     text = io.StringIO()
     write(history, text)
     again = read(text.getvalue().splitlines())

@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+"""All recipes in all languages at once, while processes, servers and connections fail; then a checker reads what
+everybody was told, and says which promise was not kept. README.md says more.
+
+    chaos.py [--servers embedded|zookeeper|ensemble] [--seconds 600 | --minutes 10] [--seed N] [--rate CALLS_A_SECOND]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import IO
+
+import checker
+from drivers import PATIENCE, ROOT, Driver, Gone, Hangs, Player
+from history import FORCED_END, Fault, History, write
+from players import Game, Table, play, tables
+from servers import Chance, Embedded, Mischief, Real, Servers, Way
+from zkrecipes import Error, aio
+
+LANGUAGES = ["rust", "c", "python", "asyncio", "node"]
+# Beside them at the lock: a client of another library.
+GUEST = "kazoo"
+# Of each process.
+SESSIONS = "AB"
+SESSION = 4.0
+# Of real servers.
+NODES = {"zookeeper": 1, "ensemble": 3}
+# In seconds, between two faults.
+PAUSE = 3.0
+# Requests whose answers may get lost.
+REQUESTS = ["create*", "multi", "delete", "setData", "getChildren*", "getData", "sync"]
+
+
+class World:
+    def __init__(self, servers: Servers, options: argparse.Namespace, diary: IO[bytes]) -> None:
+        self.servers = servers
+        self.options = options
+        self.history = History()
+        self.chance = random.Random(options.seed)
+        self.wrong: list[str] = []
+        self.is_over = asyncio.Event()
+        self.tables = tables()
+        self._diary = diary
+        self._seats = sum(table.seats for table in self.tables)
+        self._ways = {language: Way(servers) for language in (*LANGUAGES, *guests())}
+        self._drivers: dict[str, Driver] = {}
+        self._born: Counter[str] = Counter()
+        self._paths: Counter[str] = Counter()
+        self._began = time.monotonic()
+
+    # What is played.
+
+    async def rest(self) -> None:
+        await asyncio.sleep(self.chance.expovariate(self.options.rate / self._seats))
+
+    async def lay(self, observer: aio.Client, table: Table) -> None:
+        """A new path for a table, with the node that is written to."""
+        self._paths[table.kind] += 1
+        path = f"/chaos/{table.kind}/{self._paths[table.kind]}"
+        for node, data in ((f"{path}-n", "0"), (f"{path}-done", "")):
+            await observer.nodes.ensure(node.rpartition("/")[0])
+            with contextlib.suppress(Error):
+                await observer.nodes.create(node, data)
+        table.calls, table.path = 0, path
+
+    async def keep_paths_short(self, observer: aio.Client) -> None:
+        while not self.is_over.is_set():
+            await asyncio.sleep(0.5)
+            for way in self._ways.values():
+                way.forget()
+            for table in self.tables:
+                if table.rounds and table.calls > table.rounds:
+                    with contextlib.suppress(Error):
+                        await self.lay(observer, table)
+
+    async def start(self, language: str) -> Driver:
+        self._born[language] += 1
+        driver = await Driver(language, self._born[language], self.options.profile, self._diary).start()
+        self._drivers[language] = driver
+        return driver
+
+    async def connect(self, driver: Driver, hosts: str, sessions: Iterable[str]) -> None:
+        settings = (f"session_timeout={int(SESSION * 1000)}", "connect_timeout=5000")
+        for session in sessions:
+            name = f"{driver.name}.{session}"
+            while (await driver.ask(name, "connect", hosts, f"identity={name}", *settings))[0] != "ok":
+                await asyncio.sleep(0.2)
+
+    async def live(self, language: str) -> None:
+        """The processes of a language, one after the other."""
+        while not self.is_over.is_set():
+            driver = await self.start(language)
+            try:
+                await self.connect(driver, self._ways[language].hosts, SESSIONS)
+                await gone_or_done(self._sit(driver, language))
+                await driver.end()
+            except Gone:
+                if not driver.was_killed and language != GUEST:
+                    self.wrong.append(f"{driver.name} has ended by itself")
+                    self.is_over.set()
+
+    def _sit(self, driver: Driver, language: str) -> list[asyncio.Task[None]]:
+        """Everybody of this process. The seats of each table belong to languages in turn."""
+        sitting = list[asyncio.Task[None]]()
+        for number, table in enumerate(self.tables):
+            for place in range(table.seats):
+                seats = [language] if language == GUEST and table.kind == "lock" and place == 0 else LANGUAGES
+                if seats[(number + place) % len(seats)] == language:
+                    seat = len(sitting)
+                    me = Player(driver, SESSIONS[seat % len(SESSIONS)], seat, self.history, table.recipe)
+                    game = Game(random.Random(self.chance.random()), self.rest, place)
+                    sitting.append(asyncio.create_task(self._play(me, table, game)))
+        return sitting
+
+    async def _play(self, me: Player, table: Table, game: Game) -> None:
+        try:
+            await play(me, table, game, self.is_over)
+        except Hangs as hang:
+            self.wrong.append(f"does not come back: {hang}")
+            self.is_over.set()
+
+    # What goes wrong.
+
+    def trouble_for_clients(self) -> dict[str, Mischief]:
+        return {
+            "client killed": self._kill,
+            "client stopped": self._stop,
+            "connections broken": self._break,
+            "client cut off": self._cut,
+            "answer lost": self._lose,
+            "end a session": self._expire,
+        }
+
+    def _anybody(self, chance: Chance) -> Driver:
+        return self._drivers[chance.choice(list(self._drivers))]
+
+    async def _kill(self, chance: Chance) -> str:
+        driver = self._anybody(chance)
+        await driver.kill()
+        return driver.name
+
+    async def _stop(self, chance: Chance) -> str:
+        driver = self._anybody(chance)
+        driver.stop()
+        try:
+            await asyncio.sleep(chance.uniform(0.1, 1.8) * SESSION)
+        finally:
+            driver.resume()
+        return driver.name
+
+    async def _break(self, chance: Chance) -> str:
+        driver = self._anybody(chance)
+        self._ways[driver.language].drop()
+        return driver.name
+
+    async def _cut(self, chance: Chance) -> str:
+        driver, share = self._anybody(chance), chance.uniform(0.1, 1.5)
+        what = chance.choice(["black_hole", "black_hole_requests", "black_hole_replies"])
+        self._ways[driver.language].inject(f"{what} for={int(share * SESSION * 1000)}ms")
+        await asyncio.sleep(share * SESSION)
+        return f"{driver.name} {what} for {share:.1f} T"
+
+    async def _lose(self, chance: Chance) -> str:
+        driver = self._anybody(chance)
+        fault = f"{chance.choice(['drop_after', 'drop_before'])} {chance.choice(REQUESTS)} nth={chance.randint(1, 5)}"
+        self._ways[driver.language].inject(fault)
+        return f"{driver.name} {fault}"
+
+    async def _expire(self, chance: Chance) -> str:
+        driver = self._anybody(chance)
+        name = f"{driver.name}.{chance.choice(SESSIONS)}"
+        called = time.monotonic()
+        try:
+            session = await driver.ask(name, "session")
+            if session[0] == "ok" and len(session) > 1:
+                await self._ways[driver.language].expire(int(session[1]))
+        finally:
+            # Also where nobody knows whether it was.
+            self.note(FORCED_END, name, called)
+        return ""
+
+    async def make_trouble(self, all_: dict[str, Mischief]) -> None:
+        """One fault after the other."""
+        while not self.is_over.is_set():
+            await asyncio.sleep(self.chance.expovariate(0.5 / self.options.pause))
+            name = self.chance.choice(list(all_))
+            called = time.monotonic()
+            with contextlib.suppress(Gone, ProcessLookupError):
+                if whom := await all_[name](self.chance):
+                    self.note(name, whom, called)
+
+    def note(self, fault: str, whom: str, called: float) -> None:
+        now = time.monotonic()
+        self.history.faults.append(Fault(fault, whom, called, now))
+        print(f"  {now - self._began:6.1f}  {fault}: {whom}", flush=True)
+
+    async def collect(self, observer: aio.Client) -> None:
+        """Nodes that nobody needs any more may be deleted by servers at any time, if they are empty."""
+        while not self.is_over.is_set():
+            await asyncio.sleep(self.chance.expovariate(5))
+            table = self.chance.choice(self.tables)
+            if table.kind in ("lock", "read-write", "semaphore", "election") or table.recipe == "queue":
+                below = self.chance.choice(["", "/locks", "/leases"]) if table.kind == "semaphore" else ""
+                with contextlib.suppress(Error):
+                    await observer.nodes.delete(table.path + below)
+
+    # From the beginning to the end.
+
+    async def play(self) -> None:
+        async with aio.Client(",".join(self.servers.addresses), session_timeout=10) as observer:
+            for table in self.tables:
+                await self.lay(observer, table)
+            lives = [asyncio.create_task(self.live(language)) for language in self._ways]
+            beside = [
+                self.make_trouble(self.servers.mischief()),
+                self.make_trouble(self.trouble_for_clients()),
+                self.collect(observer),
+                self.keep_paths_short(observer),
+            ]
+            tasks = [asyncio.create_task(one) for one in beside]
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.is_over.wait(), self.options.seconds)
+            self.is_over.set()
+            for task in tasks:
+                await task
+            await self.servers.heal()
+            for way in self._ways.values():
+                way.heal()
+            try:
+                await asyncio.gather(*lives)
+                if not self.wrong:
+                    await self._empty()
+            except Hangs as hang:
+                self.wrong.append(f"does not come back: {hang}")
+
+    async def _empty(self) -> None:
+        """Takes what is left in the queues, when nobody else is there."""
+        driver = await self.start("rust")
+        await self.connect(driver, ",".join(self.servers.addresses), "A")
+        for number, table in enumerate(table for table in self.tables if table.recipe == "queue"):
+            me = Player(driver, "A", number, self.history, "queue")
+            await me.make(table.path, "queue")
+            end = time.monotonic() + PATIENCE
+            while time.monotonic() < end:
+                # Who has died is there until its session has ended.
+                if table.kind != "claim":
+                    came = await me.call("get-item", "1000")
+                elif came := await me.call("claim", "1000"):
+                    await me.call("ack-with-create", f"{me.path}-done/{came[0]}", "x", told=(came[0],))
+                if not came and await me.call("length") == ("0",):
+                    break
+            else:
+                self.wrong.append(f"{table.path} does not get empty")
+            if table.kind == "claim":
+                await me.call("children", f"{me.path}-done", plain=True)
+        await driver.end()
+
+    def close(self) -> None:
+        for way in self._ways.values():
+            way.close()
+
+
+def guests() -> list[str]:
+    return [GUEST] if os.environ.get("ZKR_KAZOO_PYTHON") else []
+
+
+async def gone_or_done(playing: list[asyncio.Task[None]]) -> None:
+    """Until all have ended, each by itself: also those of a process that was killed write down their last call."""
+    done = await asyncio.gather(*playing, return_exceptions=True)
+    for ended in done:
+        if ended is not None:
+            raise ended
+
+
+def covered(history: History) -> str:
+    """Calls of each recipe in each language, with those whose outcome nobody knows."""
+    all_, unknown = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for call in history.calls:
+        all_[call.recipe, call.language] += 1
+        unknown[call.recipe, call.language] += call.is_unknown
+    lines = [f"{'calls (unknown)':<18}" + "".join(f"{language:>14}" for language in (*LANGUAGES, GUEST))]
+    for recipe in sorted({recipe for recipe, _ in all_}):
+        told = [f"{all_[recipe, one]} ({unknown[recipe, one]})" for one in (*LANGUAGES, GUEST)]
+        lines.append(f"{recipe:<18}" + "".join(f"{one:>14}" for one in told))
+    faults = Counter(fault.fault for fault in history.faults)
+    lines.append("faults: " + (", ".join(f"{name} {times}" for name, times in sorted(faults.items())) or "none"))
+    lost, written = checker.lost_unguarded(history)
+    lines.append(f"writes without a guard, of which nothing is promised: {lost} of {written} lost")
+    return "\n".join(lines)
+
+
+async def run(options: argparse.Namespace) -> int:
+    servers: Servers
+    servers = Embedded(SESSION) if options.servers == "embedded" else Real(SESSION, NODES[options.servers])
+    folder = ROOT / "target" / "chaos"
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"{options.servers}-{options.seed}.jsonl"
+    print(f"chaos on {servers.kind}, seed {options.seed}, {options.seconds:.0f} s", flush=True)
+    with (folder / f"{options.servers}-{options.seed}.log").open("wb") as diary:
+        world = World(servers, options, diary)
+        try:
+            await world.play()
+        finally:
+            world.close()
+            servers.close()
+            with kept.open("w") as to:
+                write(world.history, to)
+    print(covered(world.history))
+    began = time.monotonic()
+    refusals = checker.check(world.history)
+    calls = len(world.history.calls)
+    print(f"{calls} calls, checked in {time.monotonic() - began:.1f} s; the history is in {kept.relative_to(ROOT)}")
+    for refusal in refusals:
+        print(f"\nREFUSED {refusal}", file=sys.stderr)
+    for wrong in world.wrong:
+        print(f"\nWRONG {wrong}", file=sys.stderr)
+    broken = len(refusals) + len(world.wrong)
+    print(f"0 passed, 1 failed: {broken} things are not as promised" if broken else "1 passed, 0 failed")
+    return 1 if broken else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--servers", choices=["embedded", *NODES], default="ensemble")
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--minutes", type=float, help="instead of seconds")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--rate", type=float, default=200, help="calls a second, about")
+    parser.add_argument("--pause", type=float, default=PAUSE, help="seconds between two faults, on the average")
+    parser.add_argument("--profile", default="debug", help="where the drivers are built, below target")
+    options = parser.parse_args()
+    if options.minutes is not None:
+        options.seconds = options.minutes * 60
+    return asyncio.run(run(options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
