@@ -311,6 +311,34 @@ def _transaction(call: Call) -> str:
     return call.args[0]
 
 
+# What begins together.
+
+
+def double_barrier(calls: Sequence[Call], path: str, expired: Expired) -> Refusals:
+    """Who has entered was there at some moment with as many as there are parties."""
+    parties = int(next(call.args[0] for call in calls if call.op == "double-barrier"))
+    there = list[tuple[Call, float]]()
+    for mine in _by(calls, lambda call: call.client).values():
+        for place, enter in enumerate(mine):
+            if enter.op == "barrier-enter":
+                outs = [call for call in mine[place:] if _is_out(call)]
+                there.append((enter, outs[0].answered or NEVER if outs else NEVER))
+    for enter, _ in there:
+        if enter.ok is not None:
+            # Somebody came last.
+            moments = [other.called for other, _ in there if enter.called <= other.called < enter.end]
+            most = max(sum(other.called <= moment < until for other, until in there) for moment in moments)
+            if most < parties:
+                near = tuple(other for other, until in there if other.called < enter.end and enter.called < until)
+                yield Refusal(f"one of {parties} entered when {most} at most were there", path, near)
+
+
+def _is_out(call: Call) -> bool:
+    if call.op == "barrier-enter":
+        return call.was_denied
+    return call.op in ("barrier-leave", "barrier-withdraw") and call.ok is not None
+
+
 # What is one value.
 
 
@@ -333,6 +361,7 @@ RECIPES: dict[str, Checker] = {
     "partitioner": partitioner,
     "queue": queue,
     "two-phase-commit": two_phase_commit,
+    "double-barrier": double_barrier,
     "counter": _linear(linear.counter, lambda _: 0, "counter"),
     "config": _linear(linear.config, lambda _: None, "config"),
     "latch": _linear(

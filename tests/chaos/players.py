@@ -215,6 +215,13 @@ async def settle(me: Player, name: str, id_: str, game: Game, *, has_voted: bool
         await me.call("2pc-ack", id_, told=())
 
 
+async def double_barrier(me: Player, table: Table, game: Game) -> None:
+    if await me.call("barrier-enter", LIMIT) is not None:
+        await game.rest()
+        if await me.call("barrier-leave", LIMIT) is None:
+            await me.call("barrier-withdraw")
+
+
 # The rounds of each recipe, the word that makes a handle, and what comes behind its path.
 PLAYED: dict[str, tuple[Round, str, tuple[str, ...]]] = {
     "lock": (lock, "lock", ()),
@@ -228,6 +235,7 @@ PLAYED: dict[str, tuple[Round, str, tuple[str, ...]]] = {
     "latch": (latch, "latch", ("150",)),
     "queue": (queue, "queue", ()),
     "two-phase-commit": (two_phase_commit, "2pc", ()),
+    "double-barrier": (double_barrier, "double-barrier", ("3",)),
 }
 
 
@@ -245,8 +253,15 @@ def tables() -> list[Table]:
         Table("queue", "get", 4),
         Table("queue", "claim", 4),
         Table("queue", "order", 3),
+        Table("double-barrier", "double-barrier", 4, 300),
         Table("two-phase-commit", "two-phase-commit", len(SITES) + 2),
     ]
+
+
+def named(me: Player) -> tuple[str, ...]:
+    """Members of a session that have to have names of their own."""
+    name = me.name.replace("/", "-")
+    return {"partitioner": (f"name={name}",), "double-barrier": (name,)}.get(me.recipe, ())
 
 
 async def play(me: Player, table: Table, game: Game, is_over: asyncio.Event) -> None:
@@ -254,8 +269,7 @@ async def play(me: Player, table: Table, game: Game, is_over: asyncio.Event) -> 
     round_, word, args = PLAYED[table.recipe]
     while not is_over.is_set():
         if me.path != table.path:
-            named = (f"name={me.name.replace('/', '-')}",) if table.recipe == "partitioner" else ()
-            await me.make(table.path, word, *args, *named, told=args)
+            await me.make(table.path, word, *args, *named(me), told=args)
         before = me.calls
         await round_(me, table, game)
         table.calls += me.calls - before

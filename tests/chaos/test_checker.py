@@ -155,6 +155,23 @@ GOOD = {
         B 5-6 2pc-learn two -> abort
         """
     ],
+    "double-barrier": [
+        """
+        A 0-0.1 double-barrier 2 ->
+        A 0-3 barrier-enter -> !TIMEOUT
+        B 1-6 barrier-enter ->
+        C 4-6 barrier-enter ->
+        B 7-9 barrier-leave ->
+        C 8-9 barrier-leave ->
+        A 8-9.5 barrier-enter -> !TIMEOUT
+        """,
+        # Who has died is there until nobody knows when.
+        """
+        A 0-0.1 double-barrier 2 ->
+        A 0-3 barrier-enter -> ?
+        B 4-6 barrier-enter ->
+        """,
+    ],
     "counter": [
         """
         A 0-1 add 1 -> 1
@@ -296,6 +313,18 @@ BAD = {
             "A 0-1 2pc-begin one x d ->\nB 1-2 2pc-vote one abort x ->\nB 3-4 2pc-learn one -> commit",
         ),
         ("nobody began", "B 3-4 2pc-learn one -> commit"),
+    ],
+    "double-barrier": [
+        ("when 1 at most", "A 0-0.1 double-barrier 2 ->\nA 0-1 barrier-enter ->\nB 2-3 barrier-enter ->"),
+        (
+            "when 1 at most",
+            "A 0-0.1 double-barrier 2 ->\nA 0-1 barrier-enter -> !TIMEOUT\nB 2-3 barrier-enter ->",
+        ),
+        (
+            "when 2 at most",
+            "A 0-0.1 double-barrier 3 ->\nA 0-2 barrier-enter ->\nB 0-2 barrier-enter ->\n"
+            "A 3-4 barrier-leave ->\nC 5-6 barrier-enter -> ?",
+        ),
     ],
     "counter": [
         ("no order", "A 0-1 add 1 -> 1\nB 2-3 add 1 -> 1"),
