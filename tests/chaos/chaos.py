@@ -116,13 +116,13 @@ class World:
                 if seats[(number + place) % len(seats)] == language:
                     seat = len(sitting)
                     me = Player(driver, SESSIONS[seat % len(SESSIONS)], seat, self.history, table.recipe)
-                    game = Game(random.Random(self.chance.random()), self.rest, place)
+                    game = Game(random.Random(self.chance.random()), self.rest, self.is_over, place)
                     sitting.append(asyncio.create_task(self._play(me, table, game)))
         return sitting
 
     async def _play(self, me: Player, table: Table, game: Game) -> None:
         try:
-            await play(me, table, game, self.is_over)
+            await play(me, table, game)
         except Hangs as hang:
             self.wrong.append(f"does not come back: {hang}")
             self.is_over.set()

@@ -42,6 +42,8 @@ class Game:
     chance: random.Random
     # Waits for as long as the pace asks for.
     rest: Callable[[], Awaitable[None]]
+    is_over: asyncio.Event
+    # Which seat of the table it is.
     place: int
 
 
@@ -200,6 +202,8 @@ async def site(me: Player, name: str, game: Game) -> None:
     for id_, _, voted in asked:
         await settle(me, name, id_, game, has_voted=bool(voted))
     for _ in range(20):
+        if game.is_over.is_set():
+            break
         came = await me.call("2pc-next", LIMIT, told=())
         if came:
             await settle(me, name, came[0], game, has_voted=False)
@@ -264,10 +268,10 @@ def named(me: Player) -> tuple[str, ...]:
     return {"partitioner": (f"name={name}",), "double-barrier": (name,)}.get(me.recipe, ())
 
 
-async def play(me: Player, table: Table, game: Game, is_over: asyncio.Event) -> None:
+async def play(me: Player, table: Table, game: Game) -> None:
     """Round after round, until it is over."""
     round_, word, args = PLAYED[table.recipe]
-    while not is_over.is_set():
+    while not game.is_over.is_set():
         if me.path != table.path:
             await me.make(table.path, word, *args, *named(me), told=args)
         before = me.calls

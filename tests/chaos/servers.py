@@ -115,26 +115,28 @@ class Real:
         await asyncio.to_thread(node.start)
         return str(node.ident)
 
-    async def _leads(self, node: zookeeper.Node) -> bool:
-        return "Mode: follower" not in await asyncio.to_thread(zookeeper.four_letters, node.port, "srvr")
-
     async def _pause_leader(self, chance: Chance) -> str:
-        leaders = [node for node in self._ensemble.nodes if await self._leads(node)]
-        return await self._pause(leaders, chance.uniform(0.5, 1.1))
+        return await self._pause(chance, ("leader", "standalone"), chance.uniform(0.5, 1.1))
 
     async def _pause_follower(self, chance: Chance) -> str:
-        followers = [node for node in self._ensemble.nodes if not await self._leads(node)]
-        return await self._pause(followers[:1], chance.uniform(0.2, 2.0))
+        return await self._pause(chance, ("follower",), chance.uniform(0.2, 2.0))
 
-    async def _pause(self, nodes: list[zookeeper.Node], share: float) -> str:
-        for node in nodes[:1]:
-            if node.pid is not None:
-                os.kill(node.pid, signal.SIGSTOP)
-                try:
-                    await asyncio.sleep(share * self._session)
-                finally:
-                    os.kill(node.pid, signal.SIGCONT)
-        return f"{nodes[0].ident if nodes else 'nobody'} for {share:.1f} T"
+    async def _pause(self, chance: Chance, modes: tuple[str, ...], share: float) -> str:
+        told = [
+            (node, await asyncio.to_thread(zookeeper.four_letters, node.port, "srvr")) for node in self._ensemble.nodes
+        ]
+        fit = [(node, node.pid) for node, said in told if said.partition("Mode: ")[2].split("\n")[0] in modes]
+        if not fit:
+            return ""
+        node, pid = chance.choice(fit)
+        if pid is None:
+            return ""
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            await asyncio.sleep(share * self._session)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        return f"{node.ident} for {share:.1f} T"
 
     async def heal(self) -> None:
         for node in self._ensemble.nodes:

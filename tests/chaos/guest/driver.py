@@ -59,6 +59,8 @@ def perform(who: str, verb: str, args: list[str]) -> list[str]:
         case "release", _:
             locks[key].release()
         case "get", [path]:
+            # It may have connected to another server, which lags.
+            client.sync(path)
             return [client.get(path)[0].decode()]
         case "guarded-set", [_, path, data]:
             writes = client.transaction()
