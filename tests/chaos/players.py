@@ -58,8 +58,10 @@ async def work(me: Player, game: Game, *, word: str = "guarded-set", side: str =
     await game.rest()
     held = await me.call(asks, side=side)
     if read and held == ("true",):
-        number = str(int(read[0]) + 1)
-        await me.call(word, node, number, side=side, plain=word == "set")
+        if word == "set":
+            # Between the question and the write it may stand still.
+            await game.rest()
+        await me.call(word, node, str(int(read[0]) + 1), side=side, plain=word == "set")
     await me.call(asks, side=side)
 
 
