@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import logging
 import os
 import random
 import sys
@@ -337,6 +338,8 @@ def main() -> int:
     parser.add_argument("--pause", type=float, default=PAUSE, help="seconds between two faults, on the average")
     parser.add_argument("--profile", default="debug", help="where the drivers are built, below target")
     options = parser.parse_args()
+    # The observer's own troubles are nobody's.
+    logging.getLogger("zkrecipes").setLevel(logging.CRITICAL)
     if options.minutes is not None:
         options.seconds = options.minutes * 60
     return asyncio.run(run(options))

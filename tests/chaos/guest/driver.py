@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import KazooException, LockTimeout, NodeExistsError, NoNodeError, RolledBackError
@@ -24,7 +24,7 @@ class CuratorLock(Lock):  # type: ignore[misc]
     """As docs/interop.md has it."""
 
     _NODE_NAME = "-lock-"
-    _EXCLUDE_NAMES = ("-lock-", "__lock__")
+    _EXCLUDE_NAMES: ClassVar[list[str]] = ["-lock-", "__lock__"]
 
 
 def perform(who: str, verb: str, args: list[str]) -> list[str]:
