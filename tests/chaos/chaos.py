@@ -17,10 +17,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from typing import IO
 
 import checker
-from drivers import PATIENCE, ROOT, Driver, Gone, Hangs, Player
+from drivers import PATIENCE, ROOT, Driver, Gone, Hangs, Player, command
 from history import FORCED_END, Fault, History, write
 from players import Game, Table, play, tables
 from servers import Chance, Embedded, Mischief, Real, Servers, Way
@@ -298,6 +299,12 @@ def covered(history: History) -> str:
     return "\n".join(lines)
 
 
+def missing(profile: str) -> list[str]:
+    """What is to be built before."""
+    programs = [Path(word) for language in LANGUAGES for word in command(language, profile) if "/" in word]
+    return [str(program.relative_to(ROOT)) for program in programs if not program.exists()]
+
+
 async def run(options: argparse.Namespace) -> int:
     servers: Servers
     servers = Embedded(SESSION) if options.servers == "embedded" else Real(SESSION, NODES[options.servers])
@@ -342,6 +349,9 @@ def main() -> int:
     logging.getLogger("zkrecipes").setLevel(logging.CRITICAL)
     if options.minutes is not None:
         options.seconds = options.minutes * 60
+    if absent := missing(options.profile):
+        print(f"{', '.join(absent)}: not there; `make build` builds it", file=sys.stderr)
+        return 2
     return asyncio.run(run(options))
 
 
