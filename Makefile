@@ -113,6 +113,10 @@ sim: ## The lock family under virtual time, one seed one schedule; ARGS="--seeds
 chaos: ## All recipes in all languages while everything fails, and a checker; ARGS="--minutes 60 --seed 7 --servers embedded"
 	@ZKR_KAZOO_PYTHON="$$(tests/interop/environment.sh)" PYTHONPATH=python python tests/chaos/chaos.py --profile $(notdir $(TARGET)) $(ARGS)
 
+.PHONY: fuzz
+fuzz: ## libFuzzer over what takes bytes from outside, a minute for each target; ARGS="--minutes 10 machine"
+	@tests/fuzz/run.py $(ARGS)
+
 .PHONY: interop
 interop: ## Curator, kazoo and ZooKeeper's own recipes, on our server and on one path with us
 	@tests/interop/run.sh $(ARGS)

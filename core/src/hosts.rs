@@ -23,6 +23,7 @@ pub(crate) fn resolve(hosts: &str) -> Result<String> {
         "" => std::env::var(VARIABLE).unwrap_or_default(),
         given => given.to_owned(),
     };
+    let given = given.trim_start();
     if given.is_empty() {
         return Err(Error::invalid(
             "hosts",
@@ -38,8 +39,8 @@ pub(crate) fn resolve(hosts: &str) -> Result<String> {
         }
         return Ok(format!("{}{chroot}", embedded_server(hosts.is_empty())?));
     }
-    check(&given)?;
-    let (servers, chroot) = parts(&given);
+    check(given)?;
+    let (servers, chroot) = parts(given);
     // A chroot of "/" is none.
     Ok(format!("{}{}", servers.join(","), chroot.strip_suffix('/').unwrap_or(chroot)))
 }

@@ -20,6 +20,9 @@ mod client;
 mod error;
 mod feed;
 mod futures;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod hosts;
 mod json;
 mod log;

@@ -1,5 +1,7 @@
 //! TLS as the options ask for it: reads and checks what they name, and says what is wrong with a server's certificate.
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzed;
 mod pem;
 
 use std::fmt;

@@ -37,6 +37,12 @@ race_is_seen() {
     "$place/race" >/dev/null 2>&1 || status=$?
     if [ "$status" -eq 66 ]; then echo '1 passed, 0 failed'; else echo '0 passed, 1 failed'; fi
 }
+# Whether the library stands any arguments; `make fuzz ARGS=calls` tries for longer.
+calls_end() {
+    local status=0
+    tests/fuzz/calls.py --seconds 9 --library "$place/prefix/lib/libzkrecipes.so" || status=$?
+    if [ "$status" -eq 0 ]; then echo '1 passed, 0 failed'; else echo '0 passed, 1 failed'; fi
+}
 # Who throws away what is held lets go of it at once: compilers warn.
 throwing_away() {
     printf '#include <zkrecipes.hpp>\nvoid it(zkr::Lock &l, zkr::Election &e, zkr::Queue &q) { (void)l, (void)e, (void)q; %s; }\n' "$1" |
@@ -61,6 +67,7 @@ run() {
     installed) tests/c/installed.sh "$place/prefix" ;;
     race) race_is_seen ;;
     throwing-away) is_warned_of ;;
+    calls) calls_end ;;
     valgrind-*) "${signals[@]}" "${memcheck[@]}" "$place/${1#valgrind-}" "${filter[@]}" ;;
     *) "${signals[@]}" "$place/$1" "${filter[@]}" ;;
     esac
@@ -79,7 +86,7 @@ all() {
 
 trap 'tail -n 5 "$place"/*.log; exit 1' TERM # cut off
 # Two at a time, as they mostly wait.
-one=(c c++-thread installed c++-address) other=(c++ c-thread c-address race throwing-away)
+one=(c c++-thread installed c++-address) other=(c++ c-thread c-address race throwing-away calls)
 [ -n "$valgrind" ] && one+=(valgrind-c) && other+=(valgrind-c++)
 all "${one[@]}" &
 all "${other[@]}"

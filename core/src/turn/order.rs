@@ -74,7 +74,7 @@ impl Contenders {
         list.read_once(Contenders::read)
     }
 
-    fn read(names: &[String]) -> Contenders {
+    pub(crate) fn read(names: &[String]) -> Contenders {
         #[cfg(test)]
         tests::READ.with(|read| read.set(read.get() + 1));
         let mut all = Contenders::default();

@@ -269,7 +269,7 @@ impl Instance {
         Instance::read(node, data, Arc::downgrade(found_by))
     }
 
-    fn read(node: &str, data: &[u8], found_by: Weak<SetAside>) -> Option<Instance> {
+    pub(super) fn read(node: &str, data: &[u8], found_by: Weak<SetAside>) -> Option<Instance> {
         let json = JsonValue::parse(std::str::from_utf8(data).ok()?).ok().filter(|json| json.is_object())?;
         let given = |name: &str| json.member(name).filter(|value| !value.is_null());
         let port = |name: &str| match given(name) {

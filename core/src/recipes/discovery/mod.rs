@@ -18,6 +18,8 @@
 //!    While there is no connection it picks from what was known last. One that has failed is set aside in the handle alone.
 //! 5. What is no instance, or not ours to read, is named once in the log, and stops nobody.
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzed;
 mod instance;
 mod pick;
 mod registration;

@@ -32,8 +32,9 @@ pub(super) fn uri_parts(spec: &str) -> Result<Vec<UriPart>> {
         if name.contains('{') {
             return invalid("has a '{' in a variable; write {[} for the character itself");
         }
+        let name = name.trim();
         if !name.is_empty() {
-            parts.push(UriPart { value: name.trim().to_owned(), is_variable: true });
+            parts.push(UriPart { value: name.to_owned(), is_variable: true });
         }
         rest = behind;
     }

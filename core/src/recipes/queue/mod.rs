@@ -60,6 +60,8 @@
 
 mod claim;
 mod dead_letters;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzed;
 mod keys;
 mod layout;
 mod listing;

@@ -39,6 +39,8 @@ mod tests;
 mod transport_tests;
 
 pub(crate) use asking::asked;
+#[cfg(any(test, fuzzing))]
+pub(crate) use machine::fuzzed;
 pub use noted::{Noted, Trouble};
 pub use zkrecipes_protocol::Stat;
 

@@ -11,6 +11,8 @@
 
 mod answers;
 mod digest_md5;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzed;
 mod handshake;
 mod liveness;
 mod looking;
