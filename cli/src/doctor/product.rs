@@ -6,7 +6,7 @@ use super::report::{Level, Report};
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Product {
     ZooKeeper,
-    ClickHouseKeeper,
+    ClickHouse,
     RaftKeeper,
 }
 
@@ -15,12 +15,12 @@ const BASICS: &str = "only what ZooKeeper 3.4 knows is asked for there: the pare
                       live, whoami is refused, and a create and a watch of a large group cost more requests";
 
 impl Product {
-    const ALL: [Product; 3] = [Product::ZooKeeper, Product::ClickHouseKeeper, Product::RaftKeeper];
+    const ALL: [Product; 3] = [Product::ZooKeeper, Product::ClickHouse, Product::RaftKeeper];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Product::ZooKeeper => "ZooKeeper",
-            Product::ClickHouseKeeper => "ClickHouse Keeper",
+            Product::ClickHouse => "ClickHouse Keeper",
             Product::RaftKeeper => "RaftKeeper",
         }
     }
@@ -29,7 +29,7 @@ impl Product {
     fn heading(self) -> &'static str {
         match self {
             Product::ZooKeeper => "Zookeeper version:",
-            Product::ClickHouseKeeper => "ClickHouse Keeper version:",
+            Product::ClickHouse => "ClickHouse Keeper version:",
             Product::RaftKeeper => "RaftKeeper version:",
         }
     }
@@ -48,7 +48,7 @@ impl Product {
     pub(super) fn tell(self, report: &mut Report) {
         let (level, sentence) = match self {
             Product::ZooKeeper => return,
-            Product::ClickHouseKeeper => (
+            Product::ClickHouse => (
                 Level::Warning,
                 format!(
                     "ClickHouse Keeper gives who comes back on another connection another session: whoever holds something loses it \

@@ -126,16 +126,18 @@ impl Table {
     fn recursive_above(&self, path: &str) -> Vec<(ConnId, String)> {
         let mut found = Vec::new();
         let mut at = path;
-        while self.recursive > 0 {
+        if self.recursive == 0 {
+            return found;
+        }
+        loop {
             let here = self.by_path.get(at).into_iter().flatten();
             let recursive = here.filter(|(_, modes)| **modes & RECURSIVE != 0);
             found.extend(recursive.map(|(conn, _)| (*conn, at.to_owned())));
             if at == "/" {
-                break;
+                return found;
             }
             at = super::tree::parent_of(at);
         }
-        found
     }
 
     fn len(&self) -> usize {
