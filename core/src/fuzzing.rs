@@ -1,5 +1,5 @@
-//! What takes bytes from outside, each as a function of bytes alone that panics where a promise is broken. `make fuzz` looks
-//! for such bytes; those that were found, and those that reach what others do not, are kept and played by a test.
+//! What takes bytes from outside, each as a function of bytes alone. `make fuzz` looks for bytes that break a promise; those
+//! that were found, and those that reach what others do not, are kept and played by a test.
 
 use crate::hosts;
 use crate::recipes::{discovery, queue};
@@ -8,8 +8,11 @@ use crate::tls;
 use crate::turn::name::ContenderName;
 use crate::turn::order::Contenders;
 
+/// Panics where a promise is broken.
+pub type FuzzTarget = fn(&[u8]);
+
 /// By their names.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[(&str, FuzzTarget)] = &[
     ("contenders", contenders),
     ("hosts", connect_string),
     ("instance", discovery::fuzzed::data),

@@ -49,7 +49,7 @@ impl<'a> Choices<'a> {
     }
 
     fn kind(&mut self) -> WatchSubject {
-        if self.byte() % 2 == 0 { WatchSubject::Data } else { WatchSubject::Children }
+        if self.byte().is_multiple_of(2) { WatchSubject::Data } else { WatchSubject::Children }
     }
 }
 
@@ -130,9 +130,9 @@ impl Play {
                 self.machine.connected(self.now);
             }
             4 => {
-                let session = if choices.byte() % 4 == 0 { choices.byte().into() } else { 7 };
-                let timeout = if choices.byte() % 4 == 0 { choices.byte().into() } else { 10_000 };
-                let read_only = Some(choices.byte() % 8 == 0);
+                let session = if choices.byte().is_multiple_of(4) { choices.byte().into() } else { 7 };
+                let timeout = if choices.byte().is_multiple_of(4) { choices.byte().into() } else { 10_000 };
+                let read_only = Some(choices.byte().is_multiple_of(8));
                 let welcome = Welcome { timeout, session, password: &PASSWORD, read_only };
                 self.receive(&welcome.frame());
             }
@@ -170,7 +170,7 @@ impl Play {
             14 => {
                 let (path, kind, number) = (choices.path(), choices.kind(), self.number());
                 let request = match kind {
-                    WatchSubject::Data if choices.byte() % 2 == 0 => {
+                    WatchSubject::Data if choices.byte().is_multiple_of(2) => {
                         Request::Exists { path: path.into(), watch: true }
                     }
                     WatchSubject::Data => Request::GetData { path: path.into(), watch: true },
@@ -194,13 +194,13 @@ impl Play {
                     self.untold.insert(number);
                     self.machine.hear(path, number);
                 }
-                if choices.byte() % 2 == 0 {
+                if choices.byte().is_multiple_of(2) {
                     self.machine.unfollow(path, self.now);
                 }
             }
             17 => self.machine.hung_up("the connection broke", self.now),
             18 => self.machine.update_servers(servers(1 + choices.byte() % 4), self.now),
-            19 if choices.byte() % 8 == 0 => self.machine.close(self.now),
+            19 if choices.byte().is_multiple_of(8) => self.machine.close(self.now),
             _ => {}
         }
     }
