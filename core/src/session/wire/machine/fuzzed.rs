@@ -19,9 +19,9 @@ const PATHS: [&str; 4] = ["/", "/a", "/a/b", "/a/c"];
 const PASSWORD: [u8; 16] = [7; 16];
 
 /// Who asks; one in sixteen has gone away.
-struct Caller(u32);
+struct Asker(u32);
 
-impl Answering for Caller {
+impl Answering for Asker {
     fn is_forsaken(&self) -> bool {
         self.0 % 16 == 15
     }
@@ -54,7 +54,7 @@ impl<'a> Choices<'a> {
 }
 
 struct Play {
-    machine: Machine<Caller, u32>,
+    machine: Machine<Asker, u32>,
     now: Moment,
     next: u32,
     unanswered: BTreeSet<u32>,
@@ -96,7 +96,7 @@ pub(crate) fn play(bytes: &[u8]) {
     play.machine.give_up();
     play.hear();
     // Who is gone needs no answer.
-    let mut waiting = play.unanswered.into_iter().filter(|number| !Caller(*number).is_forsaken());
+    let mut waiting = play.unanswered.into_iter().filter(|number| !Asker(*number).is_forsaken());
     assert_eq!(waiting.next(), None, "somebody is never answered");
     assert!(play.machine.wake_at().is_none());
 }
@@ -165,7 +165,7 @@ impl Play {
                     2 => Letter::of(&Request::Sync { path: path.into() }).on(Some(link)),
                     _ => Letter::of(&Request::GetData { path: path.into(), watch: false }),
                 };
-                self.machine.request(letter, Caller(number), None, self.now);
+                self.machine.request(letter, Asker(number), None, self.now);
             }
             14 => {
                 let (path, kind, number) = (choices.path(), choices.kind(), self.number());
@@ -179,7 +179,7 @@ impl Play {
                 self.untold.insert(number);
                 self.watches.push((kind, path, number));
                 let wanted = Wanted::new(kind, path, WatchId(number.into()), number);
-                self.machine.request(Letter::of(&request), Caller(number), Some(wanted), self.now);
+                self.machine.request(Letter::of(&request), Asker(number), Some(wanted), self.now);
             }
             15 if !self.watches.is_empty() => {
                 let at = usize::from(choices.byte()) % self.watches.len();
@@ -258,7 +258,7 @@ impl Play {
     fn hear(&mut self) {
         for output in self.machine.outputs() {
             match output {
-                Output::Answered(Caller(number), _) => {
+                Output::Answered(Asker(number), _) => {
                     assert!(self.unanswered.remove(&number), "{number} is answered again");
                 }
                 Output::Told(number, _) => assert!(self.untold.remove(&number), "{number} is told again"),
