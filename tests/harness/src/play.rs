@@ -108,8 +108,7 @@ pub fn play(
         transcript: Vec::new(),
         started: Instant::now(),
     };
-    play.prepare(&path)?;
-    let outcome = play.run();
+    let outcome = play.prepare(&path).and_then(|()| play.run());
     let outcome = outcome.and_then(|()| play.clean_ending(&path));
     world.clear_faults();
     // A server that has ended explains everything else.
