@@ -485,6 +485,8 @@ def main() -> int:
             fetch(version)
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # Whoever is started in the background ignores it, and so would this, by which a server that ends is told.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = options.tls.resolve() if options.tls else None
     secure = Secure(folder, options.show.split(","), options.clients, options.sasl)
     ensemble = Ensemble(
