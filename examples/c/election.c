@@ -23,7 +23,8 @@ int main(int count, char **arguments) {
 
   options.priority = 1; /* of all who stand the one with the highest leads */
   if (zkr_client_connect(count > 1 ? arguments[1] : NULL, NULL, &client, &error) != ZKR_OK) goto fail;
-  if (zkr_election_new(client, "/leader", "10.0.0.7:80", 11, &options, &election, &error) != ZKR_OK) goto fail;
+  if (zkr_election_new(client, "/leader", "10.0.0.7:80", 11, &options, &election, &error) != ZKR_OK)
+    goto fail;
   if (zkr_election_campaign(election, 5000, &leadership, &error) != ZKR_OK) goto fail;
   if (zkr_leadership_on_lost(leadership, on_lost, NULL, NULL, &error) != ZKR_OK) goto fail;
 

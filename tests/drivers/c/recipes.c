@@ -293,8 +293,8 @@ static void do_config_update(command *c) {
 
 static void do_bind_ttl(command *c) {
   zkr_error *error = NULL;
-  zkr_status status = zkr_names_bind_ttl(named(c)->names, text(c, 2), text(c, 3), strlen(text(c, 3)),
-                                         integer(c, 4), &error);
+  zkr_status status =
+      zkr_names_bind_ttl(named(c)->names, text(c, 2), text(c, 3), strlen(text(c, 3)), integer(c, 4), &error);
   answer(c, status, error);
 }
 
