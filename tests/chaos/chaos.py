@@ -150,13 +150,13 @@ class World:
         return driver.name
 
     async def _stop(self, chance: Chance) -> str:
-        driver = self._anybody(chance)
+        driver, share = self._anybody(chance), outage(chance)
         driver.stop()
         try:
-            await asyncio.sleep(chance.uniform(0.1, 1.8) * SESSION)
+            await asyncio.sleep(share * SESSION)
         finally:
             driver.resume()
-        return driver.name
+        return f"{driver.name} for {share:.1f} T"
 
     async def _break(self, chance: Chance) -> str:
         driver = self._anybody(chance)
@@ -164,7 +164,7 @@ class World:
         return driver.name
 
     async def _cut(self, chance: Chance) -> str:
-        driver, share = self._anybody(chance), chance.uniform(0.1, 1.5)
+        driver, share = self._anybody(chance), outage(chance)
         what = chance.choice(["black_hole", "black_hole_requests", "black_hole_replies"])
         self._ways[driver.language].inject(f"{what} for={int(share * SESSION * 1000)}ms")
         await asyncio.sleep(share * SESSION)
@@ -268,6 +268,11 @@ class World:
     def close(self) -> None:
         for way in self._ways.values():
             way.close()
+
+
+def outage(chance: Chance) -> float:
+    """In parts of the session timeout: one that loses nothing, or one that is longer than every session."""
+    return chance.uniform(*chance.choice([(0.1, 0.6), (1.0, 1.8)]))
 
 
 def guests() -> list[str]:
