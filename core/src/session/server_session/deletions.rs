@@ -141,7 +141,10 @@ impl ServerSession {
                 None => {
                     server_session.until_up().await;
                     let looked = server_session.look_at(&node, guard.as_deref());
-                    looked.ok_or(WireError::ConnectionLoss)?
+                    looked.ok_or_else(|| match server_session.has_ended() {
+                        true => WireError::SessionEnded,
+                        false => WireError::ConnectionLoss,
+                    })?
                 }
             };
             let LookedAt { on, settled, found, guard: seen } = looked;
