@@ -151,6 +151,15 @@ fn bare(xid: i32, err: i32) -> Vec<u8> {
 }
 
 #[test]
+fn which_server_it_was_is_told_also_when_the_connection_has_broken() {
+    let mut world = World::up();
+    let server = world.machine.server().cloned();
+    assert!(server.is_some());
+    world.machine.hung_up("it broke", world.now);
+    assert_eq!(world.machine.server(), server.as_ref());
+}
+
+#[test]
 fn a_session_is_asked_for_and_attached_to_again_with_what_was_seen() {
     let mut world = World::new(ClientOptions::default().auth(Auth::new("digest", "u:p")));
     world.connect();
