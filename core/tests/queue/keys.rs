@@ -422,8 +422,10 @@ async fn meet(ground: &Ground, mishap: Mishap, k: u64, window: Duration) -> bool
     let queue = client.queue(&path, options()).expect("valid");
     let rest = other.queue(&path, QueueOptions::default()).expect("valid");
     if window < SOON {
-        // One whose window has passed stands in the way.
-        other.queue(&path, options()).expect("valid").put_with(b"old", once("k")).await.expect("put");
+        // One whose window has passed stands in the way: who put it is gone, and does not delete it.
+        let gone = ground.client(TEN).await;
+        gone.queue(&path, options()).expect("valid").put_with(b"old", once("k")).await.expect("put");
+        gone.close(Some(SOON)).await.expect("closed");
         assert_eq!(soon(&what, rest.get()).await.expect("there is one"), b"old");
         tokio::time::sleep(window * 2).await;
     }
