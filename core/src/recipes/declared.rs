@@ -12,7 +12,7 @@ use crate::session::backoff::Backoff;
 use crate::session::call::{Call, refusal};
 use crate::session::call_order::MayQueue;
 use crate::session::open_parents;
-use crate::session::registration::KeptNode;
+use crate::session::registration::{KeptNode, StartingNode};
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, WireError};
 use crate::turn::deletable;
@@ -24,25 +24,11 @@ pub(super) async fn declare(
     parent: &str,
     node: String,
     data: &[u8],
+    starting: StartingNode,
 ) -> Result<KeptNode> {
     let mut call = call_behind_others(session, verb, &node).await?;
     let server_session = prepared(session, &mut call, verb, parent, &node).await?;
-    let kept = KeptNode::declare(session, verb, node, data, session.parents()).await?;
-    deletable::settle(&server_session, parent);
-    Ok(kept)
-}
-
-/// The same in the place of an ephemeral node that another session has there.
-pub(super) async fn replace(
-    session: &Arc<Session>,
-    verb: &'static str,
-    parent: &str,
-    node: String,
-    data: &[u8],
-) -> Result<KeptNode> {
-    let mut call = call_behind_others(session, verb, &node).await?;
-    let server_session = prepared(session, &mut call, verb, parent, &node).await?;
-    let kept = KeptNode::replace(session, verb, node, data, session.parents()).await?;
+    let kept = KeptNode::declare(session, verb, node, data, starting).await?;
     deletable::settle(&server_session, parent);
     Ok(kept)
 }
@@ -66,7 +52,7 @@ pub(super) async fn declare_sequential(
         match call.receive(verb, made).await.map_err(|error| error.with_path(&prefix))? {
             Ok(made) => {
                 let node = made.hand_over();
-                let kept = KeptNode::adopt(session, verb, node, data, session.parents()).await?;
+                let kept = KeptNode::declare(session, verb, node, data, StartingNode::Made).await?;
                 deletable::settle(&server_session, parent);
                 return Ok(kept);
             }

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use super::declared::{Declared, declare, replace};
+use super::declared::{Declared, declare};
 use super::names::child;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
@@ -28,7 +28,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::random;
-use crate::session::registration::{KeptNode, not_declared};
+use crate::session::registration::{KeptNode, StartingNode, not_declared};
 use crate::session::server_session::ServerSession;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::watching::Children;
@@ -139,10 +139,8 @@ impl Group {
             let message = "this handle is a member already; let it leave first, or make another handle";
             return Err(Error::new(ErrorKind::Exists, message).with_path(&*self.path));
         }
-        let registration = match self.replaces {
-            true => replace(&session, Group::JOIN, &self.path, node, &data).await?,
-            false => declare(&session, Group::JOIN, &self.path, node, &data).await?,
-        };
+        let starting = if self.replaces { StartingNode::Replaced } else { StartingNode::Missing };
+        let registration = declare(&session, Group::JOIN, &self.path, node, &data, starting).await?;
         Ok(Declared::to(own, registration))
     }
 

@@ -18,7 +18,7 @@ use crate::path;
 use crate::session::Session;
 use crate::session::call::{refusal, refused_create_as};
 use crate::session::open_parents;
-use crate::session::registration::KeptNode;
+use crate::session::registration::{KeptNode, StartingNode};
 use crate::session::watching::tree::{Depth, Tree};
 use crate::session::wire::{CreateMode, Stat, WireError};
 
@@ -111,7 +111,8 @@ impl Names {
         let mode = ttl.map_or(Ok(mode), |ttl| mode.with_ttl(ttl)).map_err(|error| error.with_path(&*node))?;
         let session = self.client.session()?;
         if ephemeral {
-            let registration = declare(&session, Names::BIND, &self.path, node, data).await?;
+            let registration =
+                declare(&session, Names::BIND, &self.path, node, data, StartingNode::Missing).await?;
             return Ok(Declared::of_the_client(registration));
         }
         let bound = self.bind_as(&session, &node, data, mode).await;

@@ -12,7 +12,7 @@ use crate::recipes::declared::{declare, declare_sequential};
 use crate::session::Session;
 use crate::session::call::refusal;
 use crate::session::open_parents;
-use crate::session::registration::{KeptNode, not_declared};
+use crate::session::registration::{KeptNode, StartingNode, not_declared};
 use crate::session::wire::{CreateMode, WireError};
 
 const REGISTER: &str = "register";
@@ -55,9 +55,9 @@ impl Registration {
         let node = path::join(&parent, &service.id);
         path::validate(&node)?;
         let node = match service.service_type {
-            ServiceType::Dynamic => {
-                RegisteredNode::Kept(declare(&session, REGISTER, &parent, node, &data).await?)
-            }
+            ServiceType::Dynamic => RegisteredNode::Kept(
+                declare(&session, REGISTER, &parent, node, &data, StartingNode::Missing).await?,
+            ),
             ServiceType::DynamicSequential => {
                 let kept = declare_sequential(&session, REGISTER, &parent, &service.id, &data).await?;
                 RegisteredNode::Kept(kept)

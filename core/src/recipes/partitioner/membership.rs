@@ -20,7 +20,7 @@ use crate::recipes::declared;
 use crate::recipes::election::{Election, Leader, Leadership};
 use crate::session::Session;
 use crate::session::call::Call;
-use crate::session::registration::KeptNode;
+use crate::session::registration::{KeptNode, StartingNode};
 use crate::session::watching::Children;
 use crate::session::wire::WireError;
 
@@ -50,7 +50,8 @@ impl Participation {
         let parent = sharing.below(MEMBERS);
         let node = path::join(&parent, &sharing.member.node());
         let identity = session.identity().as_bytes();
-        let registration = declared::declare(session, NEXT, &parent, node, identity).await?;
+        let registration =
+            declared::declare(session, NEXT, &parent, node, identity, StartingNode::Missing).await?;
         let others = members(&mut session.call(None), &parent, NEXT).await?;
         if let Some(other) = others.iter().find(|other| other.list != sharing.member.list) {
             let error = mismatch(&other.name);

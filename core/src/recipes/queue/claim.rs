@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use super::layout::{DeadLetterHeader, ItemName, ItemPause, make_claims};
 use super::listing::{HandedOutItem, ReadItem};
-use super::next_item::Store;
+use super::store::Store;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::log;

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use super::layout::{DeadLetterHeader, ItemName, NodeLayout, make_claims, make_items};
 use super::listing::{HandedOutItem, ReadItem};
 use super::looking;
-use super::next_item::Store;
+use super::store::Store;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;

@@ -4,23 +4,20 @@
 //! 2. The data of the next few is read ahead, of several in one request. It counts for a moment only: when everything was
 //!    taken and the parent made anew, the same names come again, with other data and the same versions. Our own parents stay, and Curator's are
 //!    containers.
-//! 3. With other clients about, each begins somewhere among the first and goes on from there, until somebody was faster.
-//!    Losing makes the choice wider, winning narrows it slowly. After some that were lost the list is outdated, and a new
-//!    one costs less than to find that out name by name.
+//! 3. Which one is handed out, of those that are ready, `known_items` decides.
 //! 4. Of what we have removed or given back ourselves we know more than a list that left before (`looks`).
 //! 5. What is paused is not handed out before that is over, and what nobody understands is not handed out at all. What we may
 //!    not read or cannot take is set aside for a while, as its access list may change, and what is below it may go.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::layout::{FreeItem, ItemName, ItemPause, NodeLayout, Order};
-use super::looks::{LookNumber, LooksUnderWay, Since};
+use super::known_items::{KnownItems, KnownPause, ReadAhead};
+use super::layout::{FreeItem, ItemName, ItemPause, NodeLayout};
+use super::looks::{LookNumber, Since};
 use crate::error::Result;
 use crate::mutex::lock;
 use crate::path;
@@ -31,25 +28,7 @@ use crate::session::clock::Moment;
 use crate::session::random;
 use crate::session::server_session::ConnectionId;
 use crate::session::skipped_nodes::Flaw;
-use crate::session::wire::{Flight, Stat, WireError};
-
-/// How many items are read ahead beside as many as are out, in one request; and at most so many more. So a get costs about a
-/// sixth of a read, and with 64 at a time a fiftieth.
-const AHEAD: usize = 8;
-const MOST_AHEAD: usize = 64;
-
-// The figures of these four are of a thousand items among eight clients, as in the test `eight_that_compete_…`: 85 of the
-// removals are refused, and 26 lists are made. If everybody took the first it would be 7,000 and 2,300.
-
-/// Among how many to choose at most, as a power of two: with 8 for it 133 are refused, with 6 355.
-const WIDEST: usize = 10;
-/// By how many powers of two one that somebody else was faster at makes the choice wider: with 1 133 are refused.
-const WIDENS: usize = 3;
-/// After how many times that nobody was faster the choice is half as wide: with 8 106 are refused, and 48 instead of 22 between
-/// two clients.
-const LASTS: usize = 32;
-/// After how many misses to list anew: with 2 there are 41 lists and 72 are refused, without a new list 340.
-const MOST_MISSES: usize = 4;
+use crate::session::wire::{Stat, WireError};
 
 /// When nobody was faster for so long, nobody is about, and the first comes first again. Else that took up to 320 items.
 const ALONE_AFTER: Duration = Duration::from_secs(1);
@@ -58,16 +37,6 @@ const FRESH: Duration = Duration::from_millis(100);
 /// With more pauses the claims would be too long to list for everybody, as each adds two names of some 65 bytes together: then
 /// only who gives an item back knows of its pause.
 const MOST_PAUSES: usize = 2_000;
-
-type DataAndStat = (Vec<u8>, Stat);
-
-/// What is read ahead.
-struct ReadAhead {
-    read: Flight<DataAndStat>,
-    /// Until when it counts.
-    until: Moment,
-    on: Option<ConnectionId>,
-}
 
 /// An item as it was read.
 pub(super) struct ReadItem {
@@ -85,116 +54,6 @@ pub(super) struct ItemListing {
     pub(super) back: Notify,
     /// The session in which the items were listed last; 0 before that.
     listed_in: AtomicU64,
-}
-
-/// A pause that is known.
-struct KnownPause {
-    until: Moment,
-    /// The node that says so; `None` where only we know.
-    node: Option<String>,
-}
-
-#[derive(Default)]
-struct KnownItems {
-    ready: BTreeMap<ItemName, Option<ReadAhead>>,
-    /// Handed out: being taken, or claimed; and whether a list has shown it as free meanwhile.
-    handed_out: BTreeMap<String, bool>,
-    /// Those whose data nobody understands.
-    unreadable: BTreeSet<String>,
-    /// The pauses that are known, by item, until the item is taken; and the items that wait for the end of theirs.
-    pauses: BTreeMap<String, KnownPause>,
-    paused: BTreeSet<(Moment, ItemName)>,
-    /// How wide the choice is: `LASTS` for each power of two.
-    losses: usize,
-    /// When that was for the last time.
-    lost: Moment,
-    /// With others about: what was handed out last, and how many of those behind it come next.
-    last: Option<ItemName>,
-    run: usize,
-    /// How many were gone, or somebody else's, since the items were listed.
-    misses: usize,
-    looks: LooksUnderWay,
-}
-
-impl KnownItems {
-    /// One that could be taken now: the first; or with others about one of the next of the same rank, and then those
-    /// behind it.
-    fn choose(&mut self, layout: &NodeLayout, now: i64, dice: impl FnOnce() -> usize) -> Option<ItemName> {
-        let first = self.ready.keys().next().filter(|first| !layout.is_early(first, now))?;
-        let is_equal = |name: &&ItemName| match layout.order {
-            Order::Arrival => true,
-            Order::Priority => name.key == first.key,
-            Order::Due => !layout.is_early(name, now),
-        };
-        let width = 1usize << self.losses.div_ceil(LASTS);
-        let behind = self.last.as_ref().filter(|_| width > 1 && self.run > 0).and_then(|last| {
-            self.ready
-                .range((Bound::Excluded(last), Bound::Unbounded))
-                .map(|(name, _)| name)
-                .next()
-                .filter(is_equal)
-        });
-        let chosen = match behind.cloned() {
-            Some(behind) => {
-                self.run -= 1;
-                behind
-            }
-            None => {
-                let among = self.ready.keys().take(width).take_while(is_equal).count();
-                let at = if among > 1 { dice() % among } else { 0 };
-                self.run = width;
-                self.ready.keys().nth(at).cloned()?
-            }
-        };
-        self.last = Some(chosen.clone());
-        Some(chosen)
-    }
-
-    /// Who was in our way long ago may have gone: then the first comes first again.
-    fn forget_losses_before(&mut self, then: Moment) {
-        if self.lost < then {
-            (self.losses, self.run) = (0, 0);
-        }
-    }
-
-    /// What to read ahead now, together with the one that is handed out if that has not been read.
-    fn to_be_read(&self, one: &ItemName, is_one_unread: bool) -> Vec<ItemName> {
-        let mut ahead = AHEAD + self.handed_out.len().min(MOST_AHEAD);
-        let mut from = Bound::Unbounded;
-        if self.losses > 0 {
-            // With others about, what is taken next is behind this one.
-            ahead = self.run.min(2 * AHEAD);
-            from = Bound::Excluded(one);
-        }
-        let next = self.ready.range((from, Bound::Unbounded)).take(ahead);
-        let unread = next.filter(|(_, read)| read.is_none());
-        let unread: Vec<_> = unread.map(|(name, _)| name.clone()).collect();
-        // One request for many.
-        if is_one_unread || unread.len() >= ahead * 3 / 4 { unread } else { Vec::new() }
-    }
-
-    /// Somebody else has or had it.
-    fn count_miss(&mut self) {
-        self.misses += 1;
-        self.run = 0;
-    }
-
-    /// What is not paused any more is ready.
-    fn end_pauses(&mut self, now: Moment) {
-        while self.paused.first().is_some_and(|(until, _)| *until <= now) {
-            if let Some((_, name)) = self.paused.pop_first() {
-                self.ready.entry(name).or_default();
-            }
-        }
-    }
-
-    /// It is to be taken, unless it is out.
-    fn add(&mut self, name: ItemName, read: Option<ReadAhead>) {
-        match self.pauses.get(&name.text) {
-            Some(pause) => drop(self.paused.insert((pause.until, name))),
-            None => drop(self.ready.insert(name, read)),
-        }
-    }
 }
 
 impl ItemListing {
@@ -340,26 +199,13 @@ impl ItemListing {
 
     /// Somebody else was faster, or nobody.
     pub(super) fn count_race(&self, is_lost: bool, now: Moment) {
-        let mut items = self.items();
-        if is_lost {
-            items.lost = now;
-            items.losses = items.losses.next_multiple_of(LASTS) + WIDENS * LASTS;
-            items.run = 0;
-        } else {
-            items.losses = items.losses.saturating_sub(1);
-        }
-        items.losses = items.losses.min(WIDEST * LASTS);
+        self.items().count_race(is_lost, now);
     }
 
     /// Whether so much of what was listed was somebody else's that a new list is worth its cost. The call that is told so
     /// makes the list.
     pub(super) fn is_outdated(&self) -> bool {
-        let mut items = self.items();
-        let is_outdated = items.misses >= MOST_MISSES;
-        if is_outdated {
-            items.misses = 0;
-        }
-        is_outdated
+        self.items().is_outdated()
     }
 
     /// Whether it steps aside, by when that pause was first seen.
@@ -532,8 +378,12 @@ impl Drop for HandedOutItem {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::options::{Naming, QueueLayout};
+    use crate::recipes::queue::known_items::MOST_MISSES;
+    use crate::recipes::queue::layout::Order;
 
     fn listing(order: Order) -> Arc<ItemListing> {
         ItemListing::new(Arc::new(
@@ -644,33 +494,6 @@ mod tests {
                 "{is_shown} {is_removed}"
             );
             fill(&listing, Vec::new());
-        }
-    }
-
-    #[test]
-    fn losing_races_makes_the_choice_wider_but_not_among_what_is_less_urgent() {
-        let cases = [
-            (Order::Arrival, &[0, 0, 0, 0][..], 4),
-            (Order::Priority, &[5, 5, 7, 9], 2),
-            (Order::Due, &[10, 20, 30, 40], 3),
-        ];
-        for (order, keys, expected) in cases {
-            let listing = listing(order);
-            fill(&listing, names(&listing, keys));
-            (0..6).for_each(|_| listing.count_race(true, Moment(20)));
-            let mut items = listing.items();
-            let mut chosen = |dice| {
-                items.run = 0;
-                items.choose(&listing.layout, 30, || dice).map(|name| name.text)
-            };
-            let all: BTreeSet<_> = (0..64).map(&mut chosen).collect();
-            assert_eq!(all.len(), expected, "{order:?}: {all:?}");
-            assert!(!all.contains(&None), "{order:?}");
-            items.forget_losses_before(Moment(20));
-            assert!(items.losses > 0, "{order:?}");
-            items.forget_losses_before(Moment(21));
-            let only = items.choose(&listing.layout, 30, || 1).map(|name| name.text);
-            assert_eq!(only.as_ref(), all.first().and_then(Option::as_ref), "{order:?}");
         }
     }
 

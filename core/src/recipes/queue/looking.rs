@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::layout::{self, ItemName, NodeLayout};
-use super::next_item::Store;
+use super::store::Store;
 use crate::error::Result;
 use crate::path;
 use crate::session::Session;

@@ -63,6 +63,7 @@ mod dead_letters;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
 mod keys;
+mod known_items;
 mod layout;
 mod listing;
 mod looking;
@@ -74,7 +75,9 @@ mod queue_base;
 mod room;
 mod search_order;
 mod stale_keys;
+mod store;
 mod take;
+mod watched_lists;
 
 use std::ops::Deref;
 use std::time::Duration;
@@ -84,9 +87,9 @@ pub use dead_letters::DeadLetter;
 use layout::{LONGEST_DELAY, NodeLayout, Order};
 pub(crate) use layout::{is_item, is_pause};
 pub use looking::QueueStats;
-use next_item::{Store, Stores};
 pub use put_answer::{Put, PutOptions};
 pub use queue_base::{Backlog, Claims, DeadLetters};
+use store::{Store, Stores};
 pub use take::Got;
 
 use crate::client::Client;

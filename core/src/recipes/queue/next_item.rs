@@ -9,32 +9,27 @@
 //! works for a while on each item need not queue again for every one. They are kept for a while, and the place only as long
 //! as all who stand in the line are in its front: else those behind would wait for one who is busy.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::ops::Deref;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures_util::future::join;
 use tokio::sync::{MutexGuard, OwnedMutexGuard, watch};
 
-use super::keys;
 use super::layout::{self, FreeItem, NodeLayout, Order, StrayPause};
-use super::listing::{HandedOutItem, ItemListing, Look};
+use super::listing::{HandedOutItem, ItemListing};
 use super::put::Puts;
-use super::put_answer::PutAnswer;
 use super::search_order::{SearchOrder, SearchPlace};
+use super::watched_lists::WatchedLists;
 use crate::error::{Error, Result};
 use crate::mutex::lock;
-use crate::options::QueueOptions;
 use crate::path;
 use crate::recipes::waiting_line::WaitingLine;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
 use crate::session::once::Marks;
 use crate::session::once::combined::CombinedChanges;
-use crate::session::watching::{Children, Watching};
-use crate::session::wire::{CreateMode, WireError, Write};
+use crate::session::wire::{WireError, Write};
 
 /// After how long at most to look at the clock that says what is due: somebody may have set it. It asks no server.
 const MOST_UNLOOKED: Duration = Duration::from_millis(500);
@@ -60,96 +55,8 @@ pub(super) struct SharedQueue {
     search_order: SearchOrder,
 }
 
-/// The same for one handle, with its options.
-pub(super) struct Store {
-    shared: Arc<SharedQueue>,
-    pub(super) puts: Arc<Puts>,
-    pub(super) options: QueueOptions,
-    /// Where the stores of other queues are to be found.
-    pub(super) stores: Arc<Stores>,
-}
-
-/// What the handles of one client share, by queue.
-#[derive(Default)]
-pub(super) struct Stores(Mutex<BTreeMap<Arc<NodeLayout>, KnownQueue>>);
-
-/// What of a queue is in use. What is handed out may outlast the handles.
-type KnownQueue = (Weak<SharedQueue>, Weak<ItemListing>);
-
-impl Deref for Store {
-    type Target = Arc<SharedQueue>;
-
-    fn deref(&self) -> &Arc<SharedQueue> {
-        &self.shared
-    }
-}
-
-impl Store {
-    pub(super) fn of(stores: &Arc<Stores>, layout: NodeLayout, options: QueueOptions) -> Arc<Store> {
-        let mut known = lock(&stores.0);
-        let shared = known.get(&layout).and_then(|(shared, _)| shared.upgrade()).unwrap_or_else(|| {
-            known.retain(|_, (_, listing)| listing.strong_count() > 0);
-            let listing = known.get(&layout).and_then(|(_, listing)| listing.upgrade());
-            let listing = listing.unwrap_or_else(|| ItemListing::new(Arc::new(layout)));
-            let shared = Arc::new(SharedQueue::new(listing));
-            let known_again = (Arc::downgrade(&shared), Arc::downgrade(&shared.listing));
-            known.insert(shared.layout.clone(), known_again);
-            shared
-        });
-        let puts = shared.puts(options.max_items);
-        Arc::new(Store { shared, puts, options, stores: stores.clone() })
-    }
-
-    /// Puts items of that priority, or due then, in order, behind what was to be put before.
-    pub(super) fn begin_put(&self, call: &Call, items: Vec<Vec<u8>>, key: i64) -> Result<PutAnswer> {
-        self.check_sizes(call.session(), &items, key)?;
-        let path = self.layout.fresh(key)?;
-        let writes: VecDeque<_> = items.iter().map(|item| self.write(path.clone(), item)).collect();
-        Ok(self.puts.begin(call, writes, None))
-    }
-
-    /// The same of one item, once for what makes the node of its key.
-    pub(super) fn begin_put_once(
-        &self,
-        call: &Call,
-        item: &[u8],
-        key: i64,
-        once: Box<Write>,
-    ) -> Result<PutAnswer> {
-        let write = self.write(self.layout.fresh(key)?, item);
-        self.puts.check_size(call.session(), &write, Some(&once))?;
-        self.puts.check_room_for_keys(call.session())?;
-        Ok(self.puts.begin(call, VecDeque::from([write]), Some(once)))
-    }
-
-    /// What makes the node of a key.
-    pub(super) fn write_of_key(&self, key: &str) -> Result<Write> {
-        keys::write_of(&self.layout.keys, key, self.options.key_window)
-    }
-
-    /// Whether a put with this key is done, where it might have to wait for room. Only then is it worth a request.
-    pub(super) async fn is_put_without_waiting(&self, call: &mut Call, key: &str) -> bool {
-        // Without an answer the put itself will tell.
-        self.options.max_items.is_some() && self.puts.is_taken(call, key).await.unwrap_or(false)
-    }
-
-    /// TooLarge if one of them goes into no transaction.
-    pub(super) fn check_sizes(&self, session: &Session, items: &[Vec<u8>], key: i64) -> Result<()> {
-        let Some(largest) = items.iter().max_by_key(|item| item.len()) else { return Ok(()) };
-        self.puts.check_size(session, &self.write(self.layout.fresh(key)?, largest), None)
-    }
-
-    fn write(&self, path: String, item: &[u8]) -> Write {
-        let mode = match self.options.ephemeral {
-            true => CreateMode::EphemeralSequential,
-            false => CreateMode::PersistentSequential,
-        };
-        Write::Create { path, data: self.layout.encode(item), mode, acl: None }
-    }
-}
-
 impl SharedQueue {
-    fn new(listing: Arc<ItemListing>) -> SharedQueue {
+    pub(super) fn new(listing: Arc<ItemListing>) -> SharedQueue {
         let layout = listing.layout.clone();
         let marks = Marks::at(layout.marks.clone());
         SharedQueue {
@@ -167,7 +74,7 @@ impl SharedQueue {
     }
 
     /// What is put by those who allow so many items.
-    fn puts(&self, bound: Option<usize>) -> Arc<Puts> {
+    pub(super) fn puts(&self, bound: Option<usize>) -> Arc<Puts> {
         let mut puts = lock(&self.puts);
         puts.entry(bound).or_insert_with(|| Puts::new(&self.layout, &self.marks, bound)).clone()
     }
@@ -527,91 +434,6 @@ async fn keep(mut watch: OwnedMutexGuard<ItemWatch>, mut wanted: watch::Receiver
         () = session.until_closing() => {}
     }
     *watch = ItemWatch::default();
-}
-
-/// What the watches have told: which items there are, and which of them are claimed.
-struct WatchedLists {
-    listing: Arc<ItemListing>,
-    items: WatchedChildren,
-    claims: WatchedChildren,
-    /// Since when all is known that has been told; `None` while there may be more.
-    caught_up: Option<Look>,
-}
-
-/// The children of one node, as they were told last.
-struct WatchedChildren {
-    watching: Watching<Children>,
-    names: Option<Vec<String>>,
-    /// Whether nobody has taken note of that yet.
-    is_news: bool,
-}
-
-impl WatchedLists {
-    fn new(session: &Arc<Session>, listing: &Arc<ItemListing>, verb: &'static str) -> WatchedLists {
-        let watch = |path| WatchedChildren {
-            watching: session.watch_children(verb, path),
-            names: None,
-            is_news: false,
-        };
-        let (items, claims) = (watch(&listing.layout.items), watch(&listing.layout.claims));
-        WatchedLists { listing: listing.clone(), items, claims, caught_up: None }
-    }
-
-    /// What `layout::free` answers, if that is news.
-    fn news(&mut self, now: i64) -> Option<(Look, Vec<FreeItem>, Vec<StrayPause>)> {
-        let look = self.caught_up.take()?;
-        let (Some(names), Some(claimed)) = (&self.items.names, &self.claims.names) else { return None };
-        let is_new = std::mem::take(&mut self.items.is_news) | std::mem::take(&mut self.claims.is_news);
-        let (found, strays) = is_new.then(|| layout::free(&self.listing.layout, names, claimed, now))?;
-        Some((look, found, strays))
-    }
-
-    /// Resolves when there is news.
-    async fn changed(&mut self) -> Result<()> {
-        // What was told to somebody who did not wait for the rest is news still.
-        if !self.items.is_news && !self.claims.is_news {
-            tokio::select! {
-                biased;
-                told = self.claims.watching.next() => self.claims.learn(told?),
-                told = self.items.watching.next() => self.items.learn(told?),
-            }
-        }
-        // What was asked for at the same time comes now, too.
-        self.catch_up().await
-    }
-
-    /// Learns all that the server has told until now. What that takes is asked in one flight.
-    async fn catch_up(&mut self) -> Result<()> {
-        // What it had told before this is part of it, also where a watch tells it only now.
-        let look = self.listing.begin_look();
-        // The claims first: what is claimed in between shows when it is taken.
-        let (claims, items) = join(self.claims.catch_up(), self.items.catch_up()).await;
-        claims.and(items)?;
-        self.caught_up = Some(look);
-        Ok(())
-    }
-
-    /// The same within the budget of the call.
-    async fn catch_up_within(&mut self, call: &mut Call, verb: &str) -> Result<()> {
-        // The answer is an error of ours, and none of the server's.
-        let caught_up = async { Ok(self.catch_up().await) };
-        call.receive(verb, caught_up).await?.unwrap_or(Ok(()))
-    }
-}
-
-impl WatchedChildren {
-    fn learn(&mut self, children: Children) {
-        self.names = Some(children.0.map(|(names, _)| names).unwrap_or_default());
-        self.is_news = true;
-    }
-
-    /// What it learns it keeps, also if the other one takes longer than anybody waits: it is told once.
-    async fn catch_up(&mut self) -> Result<()> {
-        if let Some(children) = self.watching.latest().await? {
-            self.learn(children);
-        }
-        Ok(())
-    }
 }
 
 /// Deletes what pauses nothing any more.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::keys::{MOST_BUCKETS, MOST_PUTS, PutKeys, READ_PER_PUT, UnderUpkeep};
-use super::next_item::Store;
 use super::room::VERB;
+use super::store::Store;
 use crate::error::Result;
 use crate::path;
 use crate::session::Session;

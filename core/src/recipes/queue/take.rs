@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::layout::{ItemName, make_claims, make_items};
 use super::listing::{HandedOutItem, ReadItem};
-use super::next_item::Store;
+use super::store::Store;
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::{Call, refusal};

@@ -30,7 +30,7 @@ use crate::recipes::declared::declare;
 use crate::session::Session;
 use crate::session::call::{Call, Failure, refusal};
 use crate::session::random;
-use crate::session::registration::KeptNode;
+use crate::session::registration::{KeptNode, StartingNode};
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, WireError, Write};
 
@@ -166,7 +166,9 @@ impl Commits {
         let name = random::guid().simple().to_string();
         let identity = session.identity().as_bytes();
         let node = self.layout.presence(&name);
-        let registration = declare(session, verb, &self.layout.coordinators(), node, identity).await?;
+        let registration =
+            declare(session, verb, &self.layout.coordinators(), node, identity, StartingNode::Missing)
+                .await?;
         *alive = Some(Alive { name: name.clone(), _registration: registration, session_node: None });
         Ok(name)
     }

@@ -16,7 +16,7 @@ use crate::recipes::declared::declare;
 use crate::session::Session;
 use crate::session::call::{Call, Failure};
 use crate::session::open_parents;
-use crate::session::registration::{KeptNode, not_declared};
+use crate::session::registration::{KeptNode, StartingNode, not_declared};
 use crate::session::wire::{WireError, Write};
 
 const JOIN: &str = "join";
@@ -48,7 +48,9 @@ impl Site {
         let (mut call, inbox) = (session.call(None), commits.layout.inbox(name));
         let server_session = call.server_session(JOIN).await.map_err(|error| error.with_path(&node))?;
         open_parents::look(session, &server_session, &mut call, JOIN, &inbox).await?;
-        let registration = declare(session, JOIN, &commits.layout.sites(), node.clone(), identity).await?;
+        let registration =
+            declare(session, JOIN, &commits.layout.sites(), node.clone(), identity, StartingNode::Missing)
+                .await?;
         // It was created just now. So it is known for how long what we are asked has been going on.
         let asked = session.call(None).ask(JOIN, |server| server.exists(&node)).await;
         if let Some(stat) = asked.map_err(|failure| failure.about(JOIN, &node))? {

@@ -39,12 +39,12 @@ struct Registrations(Mutex<BTreeMap<String, Weak<Task>>>);
 
 /// What is at the path when a node is declared.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum StartingNode {
+pub(crate) enum StartingNode {
     /// Nothing: what is somebody else's stays.
     Missing,
-    /// The node, which this client has made just now.
+    /// The node, which this client has made just now, for a name that only the server could give it.
     Made,
-    /// Perhaps an ephemeral one of somebody else, whose place it takes.
+    /// Perhaps one of somebody else, whose place it takes if it is ephemeral.
     Replaced,
 }
 
@@ -80,46 +80,12 @@ impl RegistrationState {
 }
 
 impl KeptNode {
-    /// Makes the node and keeps it from now on. Exists if it is somebody else's, or kept by this client already.
+    /// Makes the node and keeps it from now on. Exists if what is at the path stays, or is kept by this client already.
     pub(crate) async fn declare(
         session: &Arc<Session>,
         verb: &'static str,
         path: String,
         data: &[u8],
-        parents: CreateMode,
-    ) -> Result<KeptNode> {
-        KeptNode::keep(session, verb, path, data, parents, StartingNode::Missing).await
-    }
-
-    /// The same of a node that this client has made just now, for a name that only the server could give it.
-    pub(crate) async fn adopt(
-        session: &Arc<Session>,
-        verb: &'static str,
-        path: String,
-        data: &[u8],
-        parents: CreateMode,
-    ) -> Result<KeptNode> {
-        KeptNode::keep(session, verb, path, data, parents, StartingNode::Made).await
-    }
-
-    /// The same in the place of an ephemeral node that somebody else has there. Exists if that is not ephemeral, or is kept by this
-    /// client.
-    pub(crate) async fn replace(
-        session: &Arc<Session>,
-        verb: &'static str,
-        path: String,
-        data: &[u8],
-        parents: CreateMode,
-    ) -> Result<KeptNode> {
-        KeptNode::keep(session, verb, path, data, parents, StartingNode::Replaced).await
-    }
-
-    async fn keep(
-        session: &Arc<Session>,
-        verb: &'static str,
-        path: String,
-        data: &[u8],
-        parents: CreateMode,
         starting: StartingNode,
     ) -> Result<KeptNode> {
         let registrations = session.extensions.of::<Registrations>();
@@ -133,7 +99,6 @@ impl KeptNode {
                         let task = Arc::new(Task {
                             session: session.clone(),
                             path: path.clone(),
-                            parents,
                             is_made: AtomicBool::new(starting == StartingNode::Made),
                             replaces: starting == StartingNode::Replaced,
                             wish: watch::Sender::new(wish),
@@ -266,7 +231,7 @@ mod tests {
         let node = "/groups/forked/a".to_owned();
         let declared = {
             let (session, node) = (session.clone(), node.clone());
-            async move { KeptNode::declare(&session, "join", node, b"", CreateMode::Persistent).await }
+            async move { KeptNode::declare(&session, "join", node, b"", StartingNode::Missing).await }
         };
         let registration = drive::wait(declared, None, None)?;
         let task = registration.task.clone();

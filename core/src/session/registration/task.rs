@@ -31,8 +31,6 @@ use crate::session::wire::{CreateMode, Event, Stat, Watch, WireError, Write};
 pub(super) struct Task {
     pub(super) session: Arc<Session>,
     pub(super) path: String,
-    /// What a missing parent is created as.
-    pub(super) parents: CreateMode,
     /// It was made before it was declared, in the server session that comes first.
     pub(super) is_made: AtomicBool,
     /// An ephemeral node of somebody else gives way to it at first.
@@ -298,7 +296,9 @@ impl<'a> Attempts<'a> {
                 Ok(_) => return Attempt::Done,
                 Err(WireError::NoNode) => {
                     let parent = path::parent(&task.path);
-                    if let Err(error) = task.session.ensure(server_session, parent, task.parents).await {
+                    if let Err(error) =
+                        task.session.ensure(server_session, parent, task.session.parents()).await
+                    {
                         return self.refused(wish, error);
                     }
                 }
