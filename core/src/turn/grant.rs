@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::deletion::Deletion;
 use super::hold::own_nodes::Follower;
 use super::line::Position;
 use super::local_handoff::HandoffGuard;
@@ -96,6 +97,15 @@ impl Grant {
             }
         }
         Ok(true)
+    }
+
+    /// Lets go before anybody holds it: the next one of this session has the turn before the deletions are answered.
+    pub(crate) fn pass_on(mut self) {
+        for node in std::mem::take(&mut self.nodes) {
+            let mut deletion = Deletion::begin(&self.server_session, &node, self.guard.as_deref());
+            let at = self.positions.iter().position(|position| position.is_of(&node));
+            deletion.passed = at.map(|at| self.positions.swap_remove(at).lets_go(true));
+        }
     }
 
     /// The condition that all of it stands.

@@ -22,6 +22,7 @@ use crate::session::wire::{Event, Link, Watch, WireError};
 
 mod asking;
 pub(crate) mod deletable;
+mod deletion;
 mod foreign_contenders;
 pub(crate) mod grant;
 pub(crate) mod hold;

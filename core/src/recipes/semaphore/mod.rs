@@ -31,6 +31,7 @@ use crate::session::clock::Later;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Event, Link, Watch, WireError};
 use crate::turn::grant::Grant;
+use crate::turn::line::LastLine;
 use crate::turn::name::Kind;
 use crate::turn::place::TurnRequest;
 use crate::turn::{self, REVOKE, deletable};
@@ -71,7 +72,8 @@ impl Client {
         path::recipe(path)?;
         check_size(permits)?;
         let (layout, size) = (SemaphoreLayout::of(path, naming), Size::of(permits));
-        let permits = Arc::new(Permits { path: path.to_owned(), layout, size });
+        let permits =
+            Arc::new(Permits { path: path.to_owned(), layout, size, last_line: LastLine::default() });
         Ok(Semaphore { handle: Handle::new(self, path, Meanwhile::Adds, permits.clone()), permits })
     }
 }
@@ -147,6 +149,7 @@ struct Permits {
     path: String,
     layout: SemaphoreLayout,
     size: Size,
+    last_line: LastLine,
 }
 
 impl Recipe for Permits {
@@ -276,16 +279,22 @@ impl Taking {
         permits::fit(&self.permits.layout, &self.session.server_session(), self.n, self.session.identity())?;
         loop {
             let session = &self.session;
-            let queue = TurnRequest { naming: *naming, first, ..TurnRequest::of(session, locks, Kind::Lock) };
+            let queue = TurnRequest {
+                naming: *naming,
+                first,
+                last_line: Some(&self.permits.last_line),
+                passes: true,
+                ..TurnRequest::of(session, locks, Kind::Lock)
+            };
             let (before, since) = (session.server_session(), session.server_session().link());
             self.permits.layout.look_at_parent(session, &before, call, VERB).await?;
-            // Dropped at the end, whatever the end is: the lock goes to the next.
+            // Whatever the end is, the lock goes to the next.
             let lock = self.queue_up(&queue, call).await?;
             let server_session = lock.server_session.clone();
             let own = lock.nodes.iter().map(|node| node.path.as_str()).collect::<String>();
             let current = Arc::ptr_eq(&before, &server_session).then_some(since);
             let taken = self.under(&server_session, &own, current, call).await?;
-            drop(lock);
+            lock.pass_on();
             if let Some(grant) = taken {
                 return Ok(grant);
             }

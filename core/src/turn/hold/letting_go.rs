@@ -8,10 +8,9 @@ use super::{Hold, Tenure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::futures::begun;
 use crate::mutex::lock;
-use crate::process::UnlessForked;
 use crate::session::call::refusal;
-use crate::session::server_session::ServerSession;
-use crate::session::wire::{Flight, WireError, Write};
+use crate::session::wire::WireError;
+use crate::turn::deletion::Deletion;
 use crate::turn::grant::{Grant, OwnNodeWatch};
 use crate::turn::line::Passed;
 
@@ -101,19 +100,8 @@ impl Hold {
             return Ok(Vec::new());
         }
         // The deletions leave, in one flight, before anybody who waits for this handle can queue behind the nodes.
-        let deletions = self.nodes.iter().map(|node| Deletion {
-            server_session: self.server_session.clone(),
-            flight: UnlessForked::new(Some(self.server_session.delete_guarded(
-                &node.path,
-                node.czxid,
-                self.guard.as_deref(),
-            ))),
-            node: node.path.clone(),
-            czxid: node.czxid,
-            guard: self.guard.as_deref().cloned(),
-            passed: None,
-            is_confirmed: false,
-        });
+        let guard = self.guard.as_deref();
+        let deletions = self.nodes.iter().map(|node| Deletion::begin(&self.server_session, node, guard));
         let mut deletions: Vec<_> = deletions.collect();
         self.leave_lines(&mut deletions);
         drop(self.take_loss_callbacks());
@@ -171,60 +159,5 @@ impl Hold {
             }
         }));
         true
-    }
-}
-
-/// Our node, let go but not yet known to be deleted: whatever interrupts the release, the deletion goes on.
-struct Deletion {
-    server_session: Arc<ServerSession>,
-    node: String,
-    czxid: i64,
-    guard: Option<Write>,
-    /// The turn that was passed on already.
-    passed: Option<Passed>,
-    /// The request, until its answer is waited for.
-    flight: UnlessForked<Option<Flight<()>>>,
-    is_confirmed: bool,
-}
-
-impl Deletion {
-    fn again(&self) -> Flight<()> {
-        self.server_session.delete_again(&self.node, self.czxid, self.guard.as_ref())
-    }
-
-    fn when_allowed(&self) {
-        self.server_session.delete_when_allowed(self.node.clone(), self.czxid, self.guard.clone());
-    }
-}
-
-impl Drop for Deletion {
-    fn drop(&mut self) {
-        // In a forked child the session is the parent's.
-        if self.is_confirmed || !self.flight.process().is_present() {
-            return;
-        }
-        let first = self.flight.take();
-        // Somebody else has deleted it if the first answer says so.
-        let is_first = first.is_some();
-        let flight = first.unwrap_or_else(|| self.again());
-        let (node, guard) = (std::mem::take(&mut self.node), self.guard.take());
-        let (server_session, czxid) = (self.server_session.clone(), self.czxid);
-        let Some(passed) = self.passed.take() else {
-            drop(server_session.delete_until_confirmed(node, czxid, guard, flight));
-            return;
-        };
-        drop(self.server_session.in_background(async move {
-            let answer = flight.await;
-            match &answer {
-                Ok(()) => {}
-                Err(WireError::NoNode) if is_first => passed.was_gone(),
-                Err(WireError::NoNode) => {}
-                Err(WireError::NoAuth) => passed.is_refused(),
-                Err(_) => passed.is_unanswered(),
-            }
-            let answered = Box::pin(std::future::ready(answer));
-            server_session.delete_until_confirmed(node, czxid, guard, answered).await;
-            drop(passed);
-        }));
     }
 }
