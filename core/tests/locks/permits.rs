@@ -12,6 +12,8 @@ use zkrecipes_embedded::{Fault, LogEntry};
 
 const PATH: &str = "/limits/permits";
 const TEN: Duration = Duration::from_secs(10);
+/// Nodes were seen to stand of late for an eighth of it.
+const LONG: Duration = Duration::from_secs(40);
 /// The transaction that takes permits.
 const TAKING: &str = "**/leases/**";
 
@@ -348,6 +350,30 @@ async fn permits_whose_transaction_breaks_the_connection_are_not_asked_for_again
         assert!(attempts <= 10, "{attempts} attempts in two seconds");
         ground.clear_faults();
         turn("the permit", acquiring).await.release().await.expect("released");
+        assert_nothing_left(&ground).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_behind_its_own_client_lists_nobody() {
+    for ground in grounds() {
+        let client = ground.client(LONG).await;
+        let full = of(&client, 1).acquire(1).await.expect("free");
+        let mut waits = Vec::new();
+        for depth in 0..20 {
+            let semaphore = of(&client, 1);
+            waits.push(tokio::spawn(async move { semaphore.acquire(1).await?.release().await }));
+            let knows_behind_whom = || client.metrics().queue_depth == depth;
+            eventually("it stands", || locks(&ground).len() > depth as usize && knows_behind_whom()).await;
+        }
+        ground.clear_log();
+        full.release().await.expect("released");
+        for wait in waits {
+            soon("a permit", wait).await.expect("no panic").expect("a permit");
+        }
+        let folder = format!("{PATH}/locks");
+        let lists = ground.lists_of(&client).into_iter().filter(|list| list.path.ends_with(&folder)).count();
+        assert!(lists <= 2, "{lists} lists of those who queue, for 20 acquisitions");
         assert_nothing_left(&ground).await;
     }
 }
