@@ -436,23 +436,31 @@ impl Call {
     /// Deletes the node that stands there now, and no other that has its name later; false if there is none. Of a request that
     /// was lost it is looked what became of it.
     pub(crate) async fn delete_this(&mut self, what: &str, path: &str) -> Result<bool> {
-        let stands = self.ask(what, |server| server.exists(path)).await;
-        let czxid = stands.map_err(|failure| failure.about(what, path))?.map(|stat| stat.czxid);
-        let mut is_in_doubt = false;
+        let mut asked = None;
         loop {
-            let server_session = self.server_session(what).await?;
-            let deletion = match (is_in_doubt, czxid) {
-                (false, _) => server_session.delete(path, None),
-                (true, Some(czxid)) => server_session.delete_again(path, czxid, None),
+            let (server_session, on) = self.connection(what).await?;
+            let (deletion, czxid) = match asked {
                 // What is there now came later.
-                (true, None) => return Ok(true),
+                Some(None) => return Ok(true),
+                Some(Some(czxid)) => (server_session.delete_again(path, czxid, None), Some(czxid)),
+                None => match self.receive(what, server_session.exists(path)).await? {
+                    Ok(stat) => (server_session.delete_on(on, path, None), stat.map(|stat| stat.czxid)),
+                    Err(error) => {
+                        self.retry_or_refuse(error, what, path).await?;
+                        continue;
+                    }
+                },
             };
             match self.receive(what, deletion).await? {
                 Ok(()) => return Ok(true),
-                Err(WireError::NoNode) => return Ok(is_in_doubt),
-                Err(error) => self.retry_or_refuse(error, what, path).await?,
+                Err(WireError::NoNode) => return Ok(asked.is_some()),
+                // It has not left, and never will.
+                Err(WireError::NotSent) => {}
+                Err(error) => {
+                    asked = Some(czxid);
+                    self.retry_or_refuse(error, what, path).await?;
+                }
             }
-            is_in_doubt = true;
         }
     }
 

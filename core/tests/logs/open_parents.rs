@@ -180,6 +180,35 @@ async fn who_uses_a_queue_asks_who_may_delete_its_marks_and_its_dead_letters() {
     }
 }
 
+/// Whoever takes an item trusts a mark, too, also without having put anything.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_only_takes_from_a_queue_asks_who_may_delete_its_marks() {
+    let server = server();
+    let (path, marks) = ("/taken-from", "/taken-from-__queue__/marks");
+    squatted(&server, marks).await;
+    let owner = connected(&server, ours()).await;
+    let queue_of =
+        |client: &Client| client.queue(path, QueueOptions::default().max_attempts(1)).expect("valid");
+    queue_of(&owner).put_many(&["dead", "1", "2", "3"]).await.expect("put");
+    queue_of(&owner).claim().await.expect("there is one").nack().await.expect("buried");
+    let letters = queue_of(&owner).dead().items().await.expect("read");
+    let dead = letters[0].id.clone();
+    for what in ["get", "ack", "nack", "replay", "purge"] {
+        let client = connected(&server, ours().refuse_open_parents(true)).await;
+        let queue = queue_of(&client);
+        let done = match what {
+            "get" => queue.get().await.map(drop),
+            "ack" => queue.claim().await.expect("there is one").ack().await,
+            "nack" => queue.claim().await.expect("there is one").nack().await,
+            "replay" => queue.dead().replay_one(&dead).await.map(drop),
+            _ => queue.dead().purge(Duration::ZERO).await.map(drop),
+        };
+        let error = done.expect_err(what);
+        assert_eq!(error.kind(), ErrorKind::Denied, "{what}: {error}");
+        assert!(error.to_string().contains("refuse_open_parents"), "{what}: {error}");
+    }
+}
+
 /// What is below the path of a two-phase commit and not its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_takes_part_in_a_transaction_asks_who_may_take_that_away() {

@@ -232,7 +232,7 @@ async fn put(session: &Arc<Session>, parent: &str, node: &str, data: &[u8]) -> R
     let mut call = session.call(None);
     call.comes_behind(REGISTER, session.take_queueing_turn(node)).await?;
     loop {
-        let server_session = call.server_session(REGISTER).await?;
+        let (server_session, on) = call.connection(REGISTER).await?;
         open_parents::look(session, &server_session, &mut call, REGISTER, parent).await?;
         let created = server_session.create(node, data, CreateMode::Persistent);
         match call.receive(REGISTER, created).await? {
@@ -261,9 +261,9 @@ async fn put(session: &Arc<Session>, parent: &str, node: &str, data: &[u8]) -> R
                 continue;
             }
         };
-        match call.receive(REGISTER, server_session.set_data(node, data, Some(stat.version))).await? {
+        match call.receive(REGISTER, server_session.set_data_on(on, node, data, Some(stat.version))).await? {
             Ok(_) => return Ok(()),
-            Err(WireError::NoNode | WireError::BadVersion) => {}
+            Err(WireError::NoNode | WireError::BadVersion | WireError::NotSent) => {}
             Err(error) if error.is_unanswered() => call.retry_after_loss(REGISTER).await?,
             Err(error) => return Err(refusal(error, REGISTER, node)),
         }
@@ -274,7 +274,7 @@ async fn put(session: &Arc<Session>, parent: &str, node: &str, data: &[u8]) -> R
 async fn write(session: &Arc<Session>, node: &str, data: &[u8]) -> Result<()> {
     let mut call = session.call(None);
     loop {
-        let server_session = call.server_session(UPDATE).await?;
+        let (server_session, on) = call.connection(UPDATE).await?;
         let version = match call.receive(UPDATE, server_session.exists(node)).await? {
             Ok(Some(stat)) if stat.ephemeral_owner == 0 => stat.version,
             Ok(_) => return Err(refusal(WireError::NoNode, UPDATE, node)),
@@ -283,10 +283,10 @@ async fn write(session: &Arc<Session>, node: &str, data: &[u8]) -> Result<()> {
                 continue;
             }
         };
-        match call.receive(UPDATE, server_session.set_data(node, data, Some(version))).await? {
+        match call.receive(UPDATE, server_session.set_data_on(on, node, data, Some(version))).await? {
             Ok(_) => return Ok(()),
             // Another one has written into it, or we have, and the answer was lost.
-            Err(WireError::BadVersion) => {}
+            Err(WireError::BadVersion | WireError::NotSent) => {}
             Err(error) => call.retry_or_refuse(error, UPDATE, node).await?,
         }
     }
@@ -296,23 +296,30 @@ async fn write(session: &Arc<Session>, node: &str, data: &[u8]) -> Result<()> {
 /// is theirs, and ours has gone.
 async fn delete(session: &Arc<Session>, node: &str) -> Result<()> {
     let mut call = session.call(None);
-    let found = call.ask(UNREGISTER, |server| server.exists(node)).await;
-    let found = found.map_err(|failure| failure.about(UNREGISTER, node))?;
-    let Some(stat) = found.filter(|stat| stat.ephemeral_owner == 0) else { return Ok(()) };
-    let mut is_again = false;
+    let mut seen = None;
     loop {
-        let server_session = call.server_session(UNREGISTER).await?;
-        let deletion = match is_again {
-            false => server_session.delete(node, Some(stat.version)),
-            true => server_session.delete_again(node, stat.czxid, None),
+        let (server_session, on) = call.connection(UNREGISTER).await?;
+        let deletion = match seen {
+            // It has been asked for: whatever is there now and is another one came later.
+            Some(czxid) => server_session.delete_again(node, czxid, None),
+            None => match call.receive(UNREGISTER, server_session.exists(node)).await? {
+                Ok(Some(stat)) if stat.ephemeral_owner == 0 => {
+                    seen = Some(stat.czxid);
+                    server_session.delete_on(on, node, Some(stat.version))
+                }
+                Ok(_) => return Ok(()),
+                Err(error) => {
+                    call.retry_or_refuse(error, UNREGISTER, node).await?;
+                    continue;
+                }
+            },
         };
         match call.receive(UNREGISTER, deletion).await? {
             Ok(()) | Err(WireError::NoNode) => return Ok(()),
             // Somebody has written into it, or put another one in its place.
-            Err(WireError::BadVersion) => {}
+            Err(WireError::BadVersion | WireError::NotSent) => {}
             Err(error) => call.retry_or_refuse(error, UNREGISTER, node).await?,
         }
-        is_again = true;
     }
 }
 

@@ -13,6 +13,7 @@ use super::{AppliedOnce, Marks, Used, beyond, in_doubt};
 use crate::error::Result;
 use crate::session::Session;
 use crate::session::call::{Call, refusal};
+use crate::session::open_parents;
 use crate::session::server_session::ConnectionId;
 use crate::session::wire::{CreateMode, WireError, Write};
 
@@ -46,6 +47,10 @@ impl Marks {
         let session = used.session.clone();
         loop {
             let server_session = session.server_session();
+            if used.mark().made == 0 {
+                // Who may delete marks decides what a lost answer is taken for.
+                open_parents::look_once(&session, &server_session, call, verb, &self.parent).await?;
+            }
             let mut parts = vec![used.mark().write_once_after(used.mark().made)];
             parts.extend_from_slice(writes);
             let (sent, is_first) = (session.now(), used.mark().made == 0);
@@ -68,6 +73,7 @@ impl Marks {
                 }
                 Err(WireError::Part { index: 0, error }) => match *error {
                     WireError::NoNode if is_first => {
+                        server_session.forget_deletions_below(&self.parent);
                         call.make_path(verb, &server_session, &self.parent, CreateMode::Container).await?;
                     }
                     // Somebody has touched it. Nothing is in doubt, so another one will do.

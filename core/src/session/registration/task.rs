@@ -25,7 +25,7 @@ use crate::session::Session;
 use crate::session::backoff::Backoff;
 use crate::session::call::refusal;
 use crate::session::clock::Later;
-use crate::session::server_session::ServerSession;
+use crate::session::server_session::{ConnectionId, ServerSession};
 use crate::session::wire::{CreateMode, Event, Stat, Watch, WireError, Write};
 
 pub(super) struct Task {
@@ -302,50 +302,51 @@ impl<'a> Attempts<'a> {
                         return self.refused(wish, error);
                     }
                 }
-                Err(WireError::NodeExists) => match server_session.watch_exists(&task.path).await {
-                    Ok((None, _)) => {}
-                    Ok((Some(stat), watch)) => {
-                        if is_of(server_session, &stat) && self.in_doubt {
-                            return Attempt::Done;
-                        }
-                        if task.may_replace(&stat) {
-                            match self.replace(wish, stat.version).await {
-                                Some(attempt) => return attempt,
-                                None => continue,
-                            }
-                        }
-                        if !task.session.was_ours(stat.ephemeral_owner as u64) {
-                            return Attempt::Taken(watch);
-                        }
-                        // Left behind by a session that is over for us, if not yet for the server.
-                        match server_session.delete(&task.path, Some(stat.version)).await {
-                            Ok(()) | Err(WireError::NoNode | WireError::BadVersion) => {}
-                            Err(error) => return self.refused(wish, error),
-                        }
+                Err(WireError::NodeExists) => {
+                    if let Some(attempt) = self.taken(wish).await {
+                        return attempt;
                     }
-                    Err(WireError::NoAuth) if self.in_doubt => {
-                        return match look(server_session, &task.path).await {
-                            Ok(Owner::Ours(_)) => Attempt::Done,
-                            Ok(_) => self.refused(wish, WireError::NoAuth),
-                            Err(error) => self.refused(wish, error),
-                        };
-                    }
-                    Err(error) => return self.refused(wish, error),
-                },
+                }
                 Err(error) => return self.refused(wish, error),
             }
         }
     }
 
+    /// A node is there already. `None`: not any more.
+    async fn taken(&mut self, wish: &Wish) -> Option<Attempt> {
+        let (task, server_session) = (self.task, self.server_session);
+        // What is done about the node that is seen leaves on this connection: on a later one it may be another.
+        let Some(on) = server_session.connection() else { return Some(Attempt::Again) };
+        match server_session.watch_exists(&task.path).await {
+            Ok((None, _)) => None,
+            Ok((Some(stat), _)) if is_of(server_session, &stat) && self.in_doubt => Some(Attempt::Done),
+            Ok((Some(stat), _)) if task.may_replace(&stat) => self.replace(wish, stat.version, on).await,
+            Ok((Some(stat), watch)) if !task.session.was_ours(stat.ephemeral_owner as u64) => {
+                Some(Attempt::Taken(watch))
+            }
+            // Left behind by a session that is over for us, if not yet for the server.
+            Ok((Some(stat), _)) => match server_session.delete_on(on, &task.path, Some(stat.version)).await {
+                Ok(()) | Err(WireError::NoNode | WireError::BadVersion) => None,
+                Err(error) => Some(self.refused(wish, error)),
+            },
+            Err(WireError::NoAuth) if self.in_doubt => Some(match look(server_session, &task.path).await {
+                Ok(Owner::Ours(_)) => Attempt::Done,
+                Ok(_) => self.refused(wish, WireError::NoAuth),
+                Err(error) => self.refused(wish, error),
+            }),
+            Err(error) => Some(self.refused(wish, error)),
+        }
+    }
+
     /// Makes our node in the place of one with that version; `None` where that is not there any more.
-    async fn replace(&mut self, wish: &Wish, version: i32) -> Option<Attempt> {
+    async fn replace(&mut self, wish: &Wish, version: i32, seen_on: ConnectionId) -> Option<Attempt> {
         let path = self.task.path.clone();
         let (data, mode) = (wish.data.clone(), CreateMode::Ephemeral);
         let writes = [
             Write::Delete { path: path.clone(), version: Some(version) },
             Write::Create { path, data, mode, acl: None },
         ];
-        match self.server_session.multi(&writes).await {
+        match self.server_session.multi_on(seen_on, &writes).await {
             Ok(_) => Some(Attempt::Done),
             Err(WireError::Part { error, .. }) => match *error {
                 WireError::NoNode | WireError::BadVersion => None,
@@ -358,8 +359,12 @@ impl<'a> Attempts<'a> {
     /// Replaces the data of our node.
     async fn write(&mut self, wish: &Wish) -> Attempt {
         let (path, server_session) = (&self.task.path, self.server_session);
+        let Some(on) = server_session.connection() else {
+            server_session.until_up().await;
+            return Attempt::Again;
+        };
         let written = match look(server_session, path).await {
-            Ok(Owner::Ours(version)) => server_session.set_data(path, &wish.data, version).await,
+            Ok(Owner::Ours(version)) => server_session.set_data_on(on, path, &wish.data, version).await,
             Ok(Owner::Theirs | Owner::Nothing) => Err(WireError::NoNode),
             Err(error) => Err(error),
         };
@@ -404,11 +409,15 @@ impl<'a> Attempts<'a> {
             (self.task.clone(), self.server_session.clone(), self.task.pause());
         let undoing = async move {
             while !server_session.has_ended() {
+                let Some(on) = server_session.connection() else {
+                    server_session.until_up().await;
+                    continue;
+                };
                 // What was asked before has been decided when this is answered, and the look sees it.
                 let (settled, look) = (server_session.settle(&task.path), look(&server_session, &task.path));
                 let (settled, look) = (settled.await, look.await);
                 let answer = match look {
-                    Ok(Owner::Ours(version)) => server_session.delete(&task.path, version).await,
+                    Ok(Owner::Ours(version)) => server_session.delete_on(on, &task.path, version).await,
                     Ok(_) if settled.as_ref().is_err_and(WireError::is_unanswered) => settled,
                     Ok(Owner::Nothing) => Ok(()),
                     Ok(Owner::Theirs) => return,

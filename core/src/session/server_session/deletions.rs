@@ -165,7 +165,7 @@ impl ServerSession {
             };
             let deleted = match guard {
                 // What it stood for is gone, and no other will have its name.
-                None => server_session.delete_on(on, &node).await,
+                None => server_session.delete_on(on, &node, None).await,
                 Some(guard) => {
                     let deletion = Write::Delete { path: node, version: None };
                     server_session.multi_on(on, &[guard, deletion]).await.map(drop)

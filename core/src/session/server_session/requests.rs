@@ -34,11 +34,16 @@ impl ServerSession {
     }
 
     /// The same on that connection, or not at all: [`WireError::NotSent`]. For a node that was seen on it.
-    pub(crate) fn delete_on(self: &Arc<Self>, on: ConnectionId, path: &str) -> Flight<()> {
+    pub(crate) fn delete_on(
+        self: &Arc<Self>,
+        on: ConnectionId,
+        path: &str,
+        version: Option<i32>,
+    ) -> Flight<()> {
         if self.connection() != Some(on) {
             return Box::pin(std::future::ready(Err(WireError::NotSent)));
         }
-        self.send_deletion(path, |wire| wire.delete_on(on.generation, path))
+        self.send_deletion(path, |wire| wire.delete_on(Some(on.generation), path, version))
     }
 
     fn send_deletion(
@@ -125,6 +130,22 @@ impl ServerSession {
         })
     }
 
+    /// The same on that connection, or not at all: [`WireError::NotSent`]. For a node that was seen on it.
+    pub(crate) fn set_data_on(
+        self: &Arc<Self>,
+        on: ConnectionId,
+        path: &str,
+        data: &[u8],
+        version: Option<i32>,
+    ) -> Flight<Stat> {
+        if self.connection() != Some(on) {
+            return Box::pin(std::future::ready(Err(WireError::NotSent)));
+        }
+        self.send(Request::Set, Proof::Quorum, self.measure.set(path, data), |wire| {
+            wire.set_data_on(Some(on.generation), path, data, version)
+        })
+    }
+
     pub(crate) fn multi(self: &Arc<Self>, writes: &[Write]) -> Flight<Vec<Applied>> {
         if writes.is_empty() {
             // Nothing to ask: an answer that no server gave must not feed the lease.
@@ -141,7 +162,7 @@ impl ServerSession {
             return Box::pin(std::future::ready(Err(WireError::NotSent)));
         }
         self.send(Request::Multi, Proof::Quorum, self.measure.multi(writes), |wire| {
-            wire.multi_on(on.generation, writes, &self.acl)
+            wire.multi_on(Some(on.generation), writes, &self.acl)
         })
     }
 

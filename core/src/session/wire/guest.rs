@@ -109,9 +109,10 @@ fn link_state(state: zk::SessionState) -> LinkState {
 }
 
 impl GuestSession {
-    /// Whether that connection is the one that there is now.
-    fn is_on(&self, generation: u64) -> bool {
-        lock(&self.known).look() == Link { generation, state: LinkState::Up }
+    /// Whether a request may leave that is bound to the connection of that generation, if it is to any.
+    fn is_on(&self, generation: Option<u64>) -> bool {
+        generation
+            .is_none_or(|generation| lock(&self.known).look() == Link { generation, state: LinkState::Up })
     }
 
     fn over(client: zk::Client) -> GuestSession {
@@ -266,17 +267,13 @@ impl Wire for GuestSession {
         }
     }
 
-    fn delete(&self, path: &str, version: Option<i32>) -> Flight<()> {
+    fn delete_on(&self, generation: Option<u64>, path: &str, version: Option<i32>) -> Flight<()> {
+        if !self.is_on(generation) {
+            return not_sent();
+        }
         let deleted = path.to_owned();
         let flight = ask!(self, path, client => Ok(client.delete(&path, version).await?));
         self.noted(flight, move |(), nodes| _ = nodes.remove(&deleted))
-    }
-
-    fn delete_on(&self, generation: u64, path: &str) -> Flight<()> {
-        match self.is_on(generation) {
-            true => self.delete(path, None),
-            false => Box::pin(ready(Err(WireError::NotSent))),
-        }
     }
 
     fn exists(&self, path: &str) -> Flight<Option<Stat>> {
@@ -303,7 +300,16 @@ impl Wire for GuestSession {
         })
     }
 
-    fn set_data(&self, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat> {
+    fn set_data_on(
+        &self,
+        generation: Option<u64>,
+        path: &str,
+        data: &[u8],
+        version: Option<i32>,
+    ) -> Flight<Stat> {
+        if !self.is_on(generation) {
+            return not_sent();
+        }
         let (path, data) = (path.to_owned(), data.to_owned());
         self.request(|client| async move { Ok(client.set_data(&path, &data, version).await.map(stat)?) })
     }
@@ -345,7 +351,11 @@ impl Wire for GuestSession {
         ask!(self, path, client => Ok(client.sync(&path).await?))
     }
 
-    fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
+    /// The crate binds no request to a connection: what it keeps through a break leaves on the next one.
+    fn multi_on(&self, generation: Option<u64>, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
+        if !self.is_on(generation) {
+            return not_sent();
+        }
         let (writes, acl) = (writes.to_owned(), access_list(acl));
         let what = writes.clone();
         let flight = self.request(|client| async move {
@@ -377,14 +387,6 @@ impl Wire for GuestSession {
                 }
             }
         })
-    }
-
-    /// The crate binds no request to a connection: what it keeps through a break leaves on the next one.
-    fn multi_on(&self, generation: u64, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
-        match self.is_on(generation) {
-            true => self.multi(writes, acl),
-            false => Box::pin(ready(Err(WireError::NotSent))),
-        }
     }
 
     fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>> {
@@ -516,4 +518,7 @@ impl From<E> for WireError {
             other => WireError::Other(other.to_string()),
         }
     }
+}
+fn not_sent<T: Send + 'static>() -> Flight<T> {
+    Box::pin(ready(Err(WireError::NotSent)))
 }

@@ -87,14 +87,26 @@ pub trait Wire: Send + Sync {
     fn close(&self) -> Later<()>;
 
     fn create(&self, path: &str, data: &[u8], mode: CreateMode, acl: &AclChoice) -> Flight<Created>;
-    fn delete(&self, path: &str, version: Option<i32>) -> Flight<()>;
-    /// The same on the connection of this generation, or not at all: as [`Wire::multi_on`].
-    fn delete_on(&self, generation: u64, path: &str) -> Flight<()>;
+    fn delete(&self, path: &str, version: Option<i32>) -> Flight<()> {
+        self.delete_on(None, path, version)
+    }
+    /// The same on the connection of this generation, if one is said, or not at all: as [`Wire::multi_on`].
+    fn delete_on(&self, generation: Option<u64>, path: &str, version: Option<i32>) -> Flight<()>;
     fn exists(&self, path: &str) -> Flight<Option<Stat>>;
     fn get_data(&self, path: &str) -> Flight<(Vec<u8>, Stat)>;
     /// Several in one request, each of which is answered by itself. Servers before 3.6 do not know it, say so and hang up.
     fn get_each(&self, paths: &[String]) -> Flight<Vec<Read>>;
-    fn set_data(&self, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat>;
+    fn set_data(&self, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat> {
+        self.set_data_on(None, path, data, version)
+    }
+    /// The same on the connection of this generation, if one is said, or not at all: as [`Wire::multi_on`].
+    fn set_data_on(
+        &self,
+        generation: Option<u64>,
+        path: &str,
+        data: &[u8],
+        version: Option<i32>,
+    ) -> Flight<Stat>;
     fn children(&self, path: &str) -> Flight<Vec<String>>;
     /// The children together with the metadata of their parent, as of one moment.
     fn children_and_stat(&self, path: &str) -> Flight<(Vec<String>, Stat)>;
@@ -134,10 +146,12 @@ pub trait Wire: Send + Sync {
     }
     fn sync(&self, path: &str) -> Flight<()>;
     /// Answers what became of each part, in order. `acl` is for nodes that bring none of their own.
-    fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
-    /// The same on the connection of this generation, or not at all: [`WireError::NotSent`] if it has not left by the time that
-    /// connection ends.
-    fn multi_on(&self, generation: u64, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
+    fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
+        self.multi_on(None, writes, acl)
+    }
+    /// The same on the connection of this generation, if one is said, or not at all: [`WireError::NotSent`] if it has not left by
+    /// the time that connection ends.
+    fn multi_on(&self, generation: Option<u64>, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
     /// The paths of this session's own ephemeral nodes at `path` and below. Servers before 3.5.7 do not tell.
     fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>>;
     /// As whom the server knows this connection, each as `scheme:id`. Servers before 3.7 do not tell.

@@ -54,10 +54,7 @@ impl<S: Script> Wire for Scripted<S> {
     fn create(&self, _: &str, _: &[u8], _: CreateMode, _: &AclChoice) -> Flight<Created> {
         Box::pin(pending())
     }
-    fn delete(&self, _: &str, _: Option<i32>) -> Flight<()> {
-        Box::pin(pending())
-    }
-    fn delete_on(&self, _: u64, _: &str) -> Flight<()> {
+    fn delete_on(&self, _: Option<u64>, _: &str, _: Option<i32>) -> Flight<()> {
         Box::pin(pending())
     }
     fn exists(&self, _: &str) -> Flight<Option<Stat>> {
@@ -69,7 +66,7 @@ impl<S: Script> Wire for Scripted<S> {
     fn get_each(&self, paths: &[String]) -> Flight<Vec<Read>> {
         self.0.get_each(paths)
     }
-    fn set_data(&self, _: &str, _: &[u8], _: Option<i32>) -> Flight<Stat> {
+    fn set_data_on(&self, _: Option<u64>, _: &str, _: &[u8], _: Option<i32>) -> Flight<Stat> {
         Box::pin(pending())
     }
     fn children(&self, path: &str) -> Flight<Vec<String>> {
@@ -96,10 +93,7 @@ impl<S: Script> Wire for Scripted<S> {
     fn sync(&self, _: &str) -> Flight<()> {
         self.0.sync()
     }
-    fn multi(&self, _: &[Write], _: &AclChoice) -> Flight<Vec<Applied>> {
-        Box::pin(pending())
-    }
-    fn multi_on(&self, _: u64, _: &[Write], _: &AclChoice) -> Flight<Vec<Applied>> {
+    fn multi_on(&self, _: Option<u64>, _: &[Write], _: &AclChoice) -> Flight<Vec<Applied>> {
         Box::pin(pending())
     }
     fn create_chroot(&self, _: &AclChoice) -> Flight<()> {

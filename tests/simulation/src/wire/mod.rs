@@ -74,20 +74,18 @@ impl Wire for Session {
         link_changed(seen: Link) -> Later<()>;
         close() -> Later<()>;
         create(path: &str, data: &[u8], mode: CreateMode, acl: &AclChoice) -> Flight<Created>;
-        delete(path: &str, version: Option<i32>) -> Flight<()>;
-        delete_on(generation: u64, path: &str) -> Flight<()>;
+        delete_on(generation: Option<u64>, path: &str, version: Option<i32>) -> Flight<()>;
         exists(path: &str) -> Flight<Option<Stat>>;
         get_data(path: &str) -> Flight<(Vec<u8>, Stat)>;
         get_each(paths: &[String]) -> Flight<Vec<Read>>;
-        set_data(path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat>;
+        set_data_on(generation: Option<u64>, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat>;
         children(path: &str) -> Flight<Vec<String>>;
         children_and_stat(path: &str) -> Flight<(Vec<String>, Stat)>;
         follow_children(path: &str) -> Option<Following>;
         is_open_to_deletion(path: &str) -> Flight<bool>;
         access_list(path: &str) -> Flight<Vec<AclEntry>>;
         sync(path: &str) -> Flight<()>;
-        multi(writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
-        multi_on(generation: u64, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
+        multi_on(generation: Option<u64>, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
         own_ephemerals(path: &str) -> Flight<Vec<String>>;
         create_chroot(acl: &AclChoice) -> Flight<()>;
     }

@@ -296,14 +296,9 @@ impl<C: Channel> Wire for OwnSession<C> {
         })
     }
 
-    fn delete(&self, path: &str, version: Option<i32>) -> Flight<()> {
+    fn delete_on(&self, generation: Option<u64>, path: &str, version: Option<i32>) -> Flight<()> {
         let (path, version) = (self.full(path).into(), version.unwrap_or(-1));
-        self.ask(&Request::Write(SubWrite::Delete { path, version }), is_nothing)
-    }
-
-    fn delete_on(&self, generation: u64, path: &str) -> Flight<()> {
-        let deletion = SubWrite::Delete { path: self.full(path).into(), version: -1 };
-        self.ask_on(Some(generation), &Request::Write(deletion), is_nothing)
+        self.ask_on(generation, &Request::Write(SubWrite::Delete { path, version }), is_nothing)
     }
 
     fn exists(&self, path: &str) -> Flight<Option<Stat>> {
@@ -332,9 +327,16 @@ impl<C: Channel> Wire for OwnSession<C> {
         })
     }
 
-    fn set_data(&self, path: &str, data: &[u8], version: Option<i32>) -> Flight<Stat> {
+    fn set_data_on(
+        &self,
+        generation: Option<u64>,
+        path: &str,
+        data: &[u8],
+        version: Option<i32>,
+    ) -> Flight<Stat> {
         let (path, version) = (self.full(path).into(), version.unwrap_or(-1));
-        self.ask(&Request::Write(SubWrite::SetData { path, data: Some(data), version }), only_stat)
+        let request = Request::Write(SubWrite::SetData { path, data: Some(data), version });
+        self.ask_on(generation, &request, only_stat)
     }
 
     fn children(&self, path: &str) -> Flight<Vec<String>> {
@@ -386,12 +388,8 @@ impl<C: Channel> Wire for OwnSession<C> {
         self.ask(&Request::Sync { path }, |reply| matches!(reply, Reply::Path(_)).then_some(()))
     }
 
-    fn multi(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
-        self.transaction(None, writes, acl)
-    }
-
-    fn multi_on(&self, generation: u64, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
-        self.transaction(Some(generation), writes, acl)
+    fn multi_on(&self, generation: Option<u64>, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
+        self.transaction(generation, writes, acl)
     }
 
     fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>> {
