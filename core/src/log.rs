@@ -66,6 +66,11 @@ pub(crate) async fn until_said() {
     }
 }
 
+/// Whether a span is worth beginning: behind too many lines that nobody has the time to listen to, nobody would hear of its end.
+pub(crate) fn may_begin_span() -> bool {
+    LevelFilter::current() == LevelFilter::OFF || !pool::LOG.of_this_process().is_full(MOST_UNSAID)
+}
+
 /// Closes a span once all is said that was said in it before: whoever hears of spans may take their time, too.
 pub(crate) fn ended(span: tracing::Span) {
     if !span.is_disabled() {

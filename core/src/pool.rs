@@ -175,6 +175,11 @@ impl Strand {
         true
     }
 
+    /// Whether so many wait already.
+    pub(crate) fn is_full(&self, most: usize) -> bool {
+        lock(&self.0).jobs.len() >= most
+    }
+
     fn work(&self) {
         let process = Process::present();
         while process.is_present() {

@@ -19,6 +19,7 @@ use super::wait_progress::{Listeners, WaitProgress, Waiting};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::futures::begun;
+use crate::log;
 use crate::mutex::lock;
 use crate::nodes::Transaction;
 use crate::session::Session;
@@ -297,6 +298,9 @@ impl Handle {
     }
 
     fn span(&self) -> tracing::Span {
+        if !log::may_begin_span() {
+            return tracing::Span::none();
+        }
         tracing::info_span!(
             target: "zkrecipes",
             "acquisition",

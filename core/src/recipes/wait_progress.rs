@@ -103,12 +103,20 @@ struct Visible {
     goes_on: Arc<AtomicBool>,
     /// Set while it is looked who holds.
     is_looking: Arc<AtomicBool>,
+    /// Shared with the callbacks that have not run yet.
+    untold: Arc<()>,
 }
 
 impl Visible {
     fn begin(session: &Arc<Session>) -> Visible {
         let (began, goes_on) = (session.now(), Arc::new(AtomicBool::new(true)));
-        Visible { session: session.clone(), began, goes_on, is_looking: Arc::default() }
+        Visible {
+            session: session.clone(),
+            began,
+            goes_on,
+            is_looking: Arc::default(),
+            untold: Arc::default(),
+        }
     }
 
     fn waited(&self) -> Duration {
@@ -133,6 +141,9 @@ impl Visible {
         }
         let (path, began, session) = (path.to_owned(), self.began, self.session.clone());
         let (goes_on, is_looking) = (self.goes_on.clone(), self.is_looking.clone());
+        let untold = self.untold.clone();
+        // No more of them wait behind one that takes its time.
+        let told = if Arc::strong_count(&untold) > 2 { Vec::new() } else { told };
         self.session.clock().spawn(Box::pin(async move {
             let (ahead, holder) = look.await;
             is_looking.store(false, Ordering::Release);
@@ -140,11 +151,12 @@ impl Visible {
             first(&path, waited, holder.as_ref());
             for (live, callback) in told {
                 let progress = WaitProgress { path: path.clone(), waited, ahead, holder: holder.clone() };
-                let goes_on = goes_on.clone();
+                let (goes_on, untold) = (goes_on.clone(), untold.clone());
                 session.delivery.notice(Box::new(move || {
                     if goes_on.load(Ordering::Acquire) {
                         live.pass(move || callback(progress));
                     }
+                    drop(untold);
                 }));
             }
         }));

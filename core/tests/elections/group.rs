@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::support::ground::{Ground, grounds};
-use crate::support::{SOON, eventually, options, soon};
+use crate::support::{SOON, client, eventually, options, server, soon};
 use zkrecipes::{
-    Client, CreateMode, ErrorKind, Feed, Group, GroupEvent, GroupLayout, GroupOptions, Naming, blocking,
+    Client, CreateMode, ErrorKind, Feed, Group, GroupEvent, GroupLayout, GroupOptions, Naming, State,
+    blocking,
 };
 use zkrecipes_embedded::Fault;
 
@@ -139,6 +140,40 @@ async fn a_mishap_while_a_member_is_replaced_leaves_one_of_the_two() {
             .await;
         }
     }
+}
+
+/// Its node was seen on one connection, and on the next another one has the name.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_waits_for_a_connection_is_not_made_to_who_has_taken_the_place() {
+    let server = server();
+    // Only the way of the first breaks.
+    let way = Ground::real(server.connect_string(), String::new());
+    let (first, other) = (way.client_with(options(TEN).max_in_flight(1)).await, client(&server).await);
+    let replaced = of(&first);
+    replaced.join("a", b"1").await.expect("joined");
+    let slowly = |what: &str, seconds: f64| {
+        let slow = Fault::delay_reply(what, Duration::from_secs_f64(seconds)).session(first.session_id());
+        server.inject(slow);
+    };
+    slowly("exists", 0.3);
+    slowly("getChildren", 5.0);
+    let sent = |what: &str| first.metrics().requests.get(what).copied().unwrap_or(0);
+    let (looks, changes) = (sent("exists"), sent("set"));
+    let updating = tokio::spawn(async move { replaced.update(b"2").await });
+    eventually("it looks whose node is there", || sent("exists") > looks).await;
+    let nodes = first.nodes();
+    let filling = tokio::spawn(async move { nodes.children("/").await });
+    eventually("its change waits for room", || sent("set") > changes).await;
+    way.inject(Fault::refuse_connections(1).forever());
+    way.break_connections();
+    eventually("it has no connection", || first.state() != State::Connected).await;
+    let taker = replacing(&other);
+    taker.join("a", b"3").await.expect("joined in its place");
+    way.clear_faults();
+    let error = soon("the update", updating).await.expect("joined").expect_err("another one has the name");
+    assert_eq!(error.kind(), ErrorKind::Exists, "{error}");
+    soon("the other request", filling).await.expect("joined").expect("asked again");
+    assert_eq!(taker.members().await.expect("listed"), members(&[("a", "3")]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -438,11 +438,14 @@ async fn keep(mut watch: OwnedMutexGuard<ItemWatch>, mut wanted: watch::Receiver
 
 /// Deletes what pauses nothing any more.
 fn delete_strays(session: &Arc<Session>, layout: &NodeLayout, strays: Vec<StrayPause>) {
+    let server_session = session.server_session();
+    // Not on a later connection: by then the name may be that of a part of the next pause.
+    let Some(on) = server_session.connection() else { return };
     for stray in strays {
         let delete = |node| Write::Delete { path: path::join(&layout.claims, node), version: None };
         let deletion =
-            session.server_session().multi(&stray.iter().map(|node| delete(node)).collect::<Vec<_>>());
-        drop(session.server_session().in_background(async move { drop(deletion.await) }));
+            server_session.multi_on(on, &stray.iter().map(|node| delete(node)).collect::<Vec<_>>());
+        drop(server_session.in_background(async move { drop(deletion.await) }));
     }
 }
 
