@@ -30,6 +30,7 @@ use super::call_order::{MayQueue, QueueingTurn};
 use super::clock::{Deadline, Later, Moment};
 use super::contenders_ahead::ContendersAhead;
 use super::server_session::{ConnectionId, ServerSession};
+use super::waiting_calls::WaitingCall;
 use super::wire::{CreateMode, LinkState, WireError};
 use super::{GRACE, Session, State};
 use crate::error::{Error, ErrorKind, Result};
@@ -74,6 +75,8 @@ pub(crate) struct Call {
     /// Its place among the calls that are going to queue at the same path, then its turn to do so.
     queueing_turn: Option<QueueingTurn>,
     may_queue: Option<MayQueue>,
+    /// While it waits at a path, where it may have to queue again.
+    waits: Option<WaitingCall>,
     /// Looks out for what ends the call, from its first wait on, and what that was.
     ending: Option<Later<CallEnd>>,
     ended: Option<CallEnd>,
@@ -116,6 +119,7 @@ impl Call {
             contenders_ahead: None,
             queueing_turn: None,
             may_queue: None,
+            waits: None,
             ending: None,
             ended: None,
             budget_timer: None,
@@ -172,6 +176,38 @@ impl Call {
     /// Those behind may queue now.
     pub(crate) fn has_queued(&mut self) {
         self.may_queue = None;
+    }
+
+    /// It has queued in that server session, and those behind may.
+    pub(crate) fn has_queued_in(&mut self, server_session: &Arc<ServerSession>) {
+        self.has_queued();
+        if let Some(waits) = &self.waits {
+            waits.has_queued_in(server_session);
+        }
+    }
+
+    /// It waits at `path`, where it has queued in that server session.
+    pub(crate) fn waits_at(&mut self, path: &str, server_session: &Arc<ServerSession>) {
+        if self.waits.is_none() {
+            let waits = WaitingCall::at(&self.session, path, self.number);
+            waits.has_queued_in(server_session);
+            self.waits = Some(waits);
+        }
+    }
+
+    /// Waits until the calls that wait at `path`, and were made before this one, have queued in that server session.
+    pub(crate) async fn until_those_who_wait_have_queued(
+        &mut self,
+        path: &str,
+        server_session: &Arc<ServerSession>,
+    ) -> Result<()> {
+        if !self.session.has_calls_before(path, self.number, server_session) {
+            return Ok(());
+        }
+        let waits = self.waits.take().unwrap_or_else(|| WaitingCall::at(&self.session, path, self.number));
+        let turn = waits.turn(server_session);
+        self.waits = Some(waits);
+        Box::pin(self.wait_for(turn)).await
     }
 
     pub(crate) fn contenders_ahead(&self) -> Option<&Arc<ContendersAhead>> {

@@ -44,6 +44,7 @@ pub(crate) mod skipped_nodes;
 mod state;
 pub(crate) mod system_clock;
 mod temporary_nodes;
+mod waiting_calls;
 pub(crate) mod watching;
 pub mod wire;
 
@@ -57,6 +58,7 @@ use server_session::ServerSession;
 pub use state::State;
 use state::Status;
 use temporary_nodes::TemporaryNodes;
+use waiting_calls::WaitingCalls;
 use wire::Dial;
 use wire::capability::Capability;
 
@@ -98,6 +100,7 @@ pub(crate) struct Session {
     temporary_nodes: TemporaryNodes,
     background: Arc<Background>,
     call_order: CallOrder,
+    waiting_calls: WaitingCalls,
     /// Paths about which something was said that is said once.
     told: Mutex<BTreeSet<String>>,
     /// Why the last attempt to open a session failed, for those who wait for one.
@@ -146,6 +149,7 @@ impl Session {
             temporary_nodes: TemporaryNodes::default(),
             background: Arc::default(),
             call_order: CallOrder::default(),
+            waiting_calls: WaitingCalls::default(),
             told: Mutex::default(),
             refusal: Mutex::new(None),
             process: Process::present(),

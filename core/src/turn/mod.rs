@@ -274,6 +274,7 @@ impl<'a> Wait<'a> {
             };
             if is_armed {
                 self.has_waited = true;
+                call.waits_at(request.path, server_session);
                 if let Some(asking) = self.asking.as_mut().filter(|asking| asking.is_due(call.now())) {
                     Box::pin(asking.act(self.place, call, request.verb)).await?;
                 }
@@ -317,6 +318,7 @@ impl<'a> Wait<'a> {
             return Err(Error::timeout("not acquired"));
         }
         self.has_waited = true;
+        call.waits_at(request.path, server_session);
         request.session.counters.queue(position.ahead());
         if let Some(contenders_ahead) = call.contenders_ahead() {
             position.tells(contenders_ahead);

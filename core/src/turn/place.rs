@@ -135,6 +135,7 @@ impl Place {
         call.until_those_before_have_queued().await?;
         loop {
             let server_session = call.server_session(verb).await.map_err(|error| error.with_path(path))?;
+            call.until_those_who_wait_have_queued(path, &server_session).await?;
             if !deletable::check(session, &server_session, call, verb, path).await? {
                 Box::pin(make_path(request, &server_session, call)).await?;
                 continue;
@@ -158,14 +159,14 @@ impl Place {
             let mut joined = Joined::Unknown;
             // A create that finds its path cannot be overtaken any more.
             if server_session.may_delete_below(path) == Some(true) {
-                call.has_queued();
+                call.has_queued_in(&server_session);
             }
             let created = call.receive(verb, create).await?;
             // One that is in doubt is in no line.
             let arrival = arrival.filter(|_| created.is_ok());
             match created {
                 Ok(created) => {
-                    call.has_queued();
+                    call.has_queued_in(&server_session);
                     place.found(created.path, created.czxid);
                     place.is_in_doubt = was_in_doubt;
                     if let (Some(arrival), Some(node)) = (arrival, &place.node)

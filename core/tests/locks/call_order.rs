@@ -1,12 +1,13 @@
 //! The order of the calls of one client.
 
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 
-use crate::support::ground::grounds;
+use crate::support::ground::{Ground, grounds};
 use crate::support::{eventually, lock_of, soon};
-use zkrecipes::{ErrorKind, LockOptions, drive};
+use zkrecipes::{Client, ErrorKind, LockOptions, drive};
 use zkrecipes_embedded::Fault;
 
 const TEN: Duration = Duration::from_secs(10);
@@ -34,6 +35,49 @@ async fn calls_that_were_made_one_after_the_other_are_served_in_that_order() {
                 tokens.push(soon("the lock", call).await.expect("joined"));
             }
             assert!(tokens.is_sorted(), "round {round}: {tokens:?}");
+        }
+    }
+}
+
+/// Their nodes have gone with the session, and each queues again.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_wait_keep_their_order_when_the_session_ends() {
+    for ground in grounds() {
+        let other = ground.client(TEN).await;
+        for round in 0..8 {
+            let (path, client) = (format!("/locks/again-{round}"), ground.client(TEN).await);
+            let is_semaphore = round % 2 == 1;
+            let acquire = |client: &Client| match is_semaphore {
+                true => drive::acquire(&client.semaphore(&path, 1).expect("valid"), 1, None),
+                false => drive::acquire(&lock_of(client, &path), 1, None),
+            };
+            let held = acquire(&other).await.expect("free").hand_over();
+            let folder = if is_semaphore { format!("{path}/locks") } else { path.clone() };
+            // Of the holder of permits only those are left.
+            let others = if is_semaphore { 0 } else { 1 };
+            let (served, order) = channel();
+            let waits: Vec<_> = (0..8)
+                .map(|number| {
+                    let (acquiring, served) = (acquire(&client), served.clone());
+                    tokio::spawn(async move {
+                        let held = acquiring.await.expect("it comes").hand_over();
+                        served.send(number).expect("the test goes on");
+                        held.release().await.expect("released");
+                    })
+                })
+                .collect();
+            let stand = |ground: &Ground| ground.nodes_under(&folder).len() == 8 + others;
+            eventually("they queue", || stand(&ground)).await;
+            let session = client.session_id();
+            ground.expire(session).await;
+            eventually("they queue again", || client.session_id() != session && stand(&ground)).await;
+            held.release().await.expect("released");
+            for wait in waits {
+                soon("its turn", wait).await.expect("joined");
+            }
+            drop(served);
+            assert_eq!(order.iter().collect::<Vec<_>>(), (0..8).collect::<Vec<_>>(), "round {round}");
+            client.close(None).await.expect("closed");
         }
     }
 }

@@ -401,6 +401,7 @@ impl Taking {
             if call.is_single_attempt() {
                 return Err(Error::timeout("not acquired"));
             }
+            call.waits_at(&layout.locks, server_session);
             let event =
                 call.wait_at_most(LOOK_AFTER, first_of(news, server_session.link_changed(link))).await?;
             if event == Some(Some(Event::SessionEnded)) || server_session.has_ended() {
