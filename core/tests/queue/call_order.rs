@@ -136,6 +136,26 @@ async fn who_waits_first_gets_what_comes_first_whatever_the_order_of_the_items()
     }
 }
 
+/// Acknowledging an item changes what is listed while the next one comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_first_gets_what_comes_first_also_where_some_claim() {
+    let server = server();
+    let (producer, consumer) = (client(&server).await, client(&server).await);
+    for round in 0..100 {
+        let queue = || queue_of_round(&consumer, "claims", round % 2);
+        let calls = (0..ITEMS.len()).map(|at| match at % 2 {
+            0 => claimed(queue()).boxed(),
+            _ => got(backlog(queue())).boxed(),
+        });
+        let calls = begun(calls);
+        for item in ITEMS {
+            put(Kind::Plain, &producer, queue().path(), item).await;
+        }
+        assert_eq!(all(calls).await, ITEMS.map(str::as_bytes), "round {round}");
+    }
+    assert_tidy(&server).await;
+}
+
 /// They look at the same time.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_comes_first_gets_the_most_urgent_of_those_that_are_there() {

@@ -93,8 +93,12 @@ impl WatchedChildren {
 
     /// What it learns it keeps, also if the other one takes longer than anybody waits: it is told once.
     async fn catch_up(&mut self) -> Result<()> {
-        if let Some(children) = self.watching.latest().await? {
-            self.learn(children);
+        // An answer that is on its way already is of before: what the server has told since comes behind it.
+        let looks = if self.watching.is_asking() { 2 } else { 1 };
+        for _ in 0..looks {
+            if let Some(children) = self.watching.latest().await? {
+                self.learn(children);
+            }
         }
         Ok(())
     }

@@ -375,6 +375,11 @@ impl<S: Watchable> Watching<S> {
         }
     }
 
+    /// Whether it has asked and has no answer yet.
+    pub(crate) fn is_asking(&self) -> bool {
+        matches!(self.step, WatchStep::Asked { .. })
+    }
+
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
