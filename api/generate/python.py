@@ -54,6 +54,14 @@ INSTEAD = """
     @instead({made}(_native.{name}Base.{verb}))
     def {verb}(self) -> None: ...
 """
+CLAIMING = """
+    def {verb}(self{takes}, cancel_on_lost: bool = False, **unknown: NoReturn) -> {name}:
+{docs}
+        made = super().{verb}({given}, **unknown)
+        return _cancelling(cancel_on_lost, cast({name}, made))
+
+"""
+CANCELS = "With `cancel_on_lost`, losing an item cancels the body of its `async with`, which then raises Lost."
 RECIPES = '''# The bases say what the verbs answer when they block; here they answer a coroutine of it.
 # mypy: disable-error-code="assignment,override"
 """The recipes that are nothing but their verbs, for asyncio. Generated from api/ by api/generate; do not edit."""
@@ -280,11 +288,27 @@ def formatted(text: str, name: str) -> str:
 
 def asyncio_factories(listed: list[Type]) -> str:
     made = (
-        INSTEAD.format(made=f"Answers[{one.name}].at_once", name="Client", verb=one.of.argument)
+        claiming(one, one.new)
+        if one.base == "Backlog"
+        else INSTEAD.format(made=f"Answers[{one.name}].at_once", name="Client", verb=one.of.argument)
         for one in listed
         if one.new and "asyncio" not in one.new.by_hand
     )
     return "".join(one.lstrip("\n") for one in made)
+
+
+def claiming(one: Type, new: Verb) -> str:
+    """A factory of what items are claimed of."""
+    given = arguments(one.of, new)
+    names = [name for name, _ in given if not name.endswith("options")]
+    options = [option.name for option in options_of(new.options_of).without("python")]
+    return CLAIMING.format(
+        verb=one.of.argument,
+        name=one.name,
+        takes=takes(given),
+        given=", ".join([*names, *(f"{option}={option}" for option in options)]),
+        docs=docstring(f"{said(one.of, new)}\n\n{CANCELS}", 8),
+    )
 
 
 def asyncio_parts(listed: list[Type]) -> dict[str, str]:

@@ -11,24 +11,22 @@ import zkrecipes
 hosts = sys.argv[1] if len(sys.argv) > 1 else "embedded:"
 
 with zkrecipes.Client(hosts) as client:
-    # What fails three times goes to the dead letters.
-    orders = client.queue("/examples/orders", max_attempts=3)
+    # What fails once goes to the dead letters.
+    orders = client.queue("/examples/orders", max_attempts=1)
     orders.put_many(["tea", "coffee", "gravel"])
     # A request that is made again, after whatever failed, puts nothing twice.
     for _ in range(2):
         orders.put("cake", key="order-1042")
 
-    # At least once: if this process ends now, the item is somebody else's.
-    for item in orders:
-        try:
-            with item:
-                if item.data == b"gravel":
-                    raise ValueError("nobody drinks that")
-                print("served", item.data, flush=True)
-        except ValueError as error:
-            print(f"attempt {item.attempts}: {error}")
-        if orders.len() == 0:
-            break
+    def serve(item: zkrecipes.Item) -> None:
+        if item.data == b"gravel":
+            raise ValueError("nobody drinks that")  # it steps aside for the others, and comes again
+        print("served", item.data, flush=True)
+        if item.data == b"cake":
+            orders.cancel()
+
+    # At least once: if this process ends now, its items are somebody else's. Two at a time, until it is cancelled.
+    orders.process(serve, concurrency=2)
     print("dead letters:", [(letter.data, letter.reason) for letter in orders.dead.items()])
     while orders.dead.len() > 0:
         orders.dead.get()

@@ -10,6 +10,7 @@ import time
 import pytest
 from test_aio import run, there_are
 from zkrecipes import aio
+from zkrecipes._scopes import Body
 from zkrecipes.testing import EmbeddedServer
 
 
@@ -85,13 +86,13 @@ def test_a_cancellation_from_outside_stands(
                     await asyncio.sleep(30)
 
             if order == "loss first":
-                interrupt = aio.Hold._interrupt
+                interrupt = Body._interrupt
 
-                def both_in_one_turn(scope: aio.Hold, error: aio.Lost) -> None:
-                    interrupt(scope, error)
+                def both_in_one_turn(body: Body, error: aio.Lost) -> None:
+                    interrupt(body, error)
                     task.cancel()
 
-                monkeypatch.setattr(aio.Hold, "_interrupt", both_in_one_turn)
+                monkeypatch.setattr(Body, "_interrupt", both_in_one_turn)
             task = asyncio.create_task(work())
             await inside.wait()
             if order == "outside alone":

@@ -141,7 +141,7 @@ async def checking(election: aio.Election, healthy: Callable[[], object] | None)
             # Of a coroutine that is being closed, nobody would go on with it.
             if not is_over:
                 is_over = True
-                await _end(task)
+                await end_tasks(task)
         finally:
             election._set_healthy(True)
 
@@ -224,10 +224,10 @@ async def _while_it_leads(
                 one.cancel()
         raise
     except BaseException:
-        await _end(task, term)
+        await end_tasks(task, term)
         raise
     ended_by_itself = task.done()
-    await _end(task, term)
+    await end_tasks(task, term)
     if task.cancelled():
         return None
     raised = task.exception()
@@ -240,7 +240,7 @@ async def _while_it_leads(
     raise raised
 
 
-async def _end(*tasks: asyncio.Future[Any]) -> None:
+async def end_tasks(*tasks: asyncio.Future[Any]) -> None:
     """Cancels them and waits for their end. If its caller is cancelled meanwhile, it cancels them again."""
     again: asyncio.CancelledError | None = None
     while not all(one.done() for one in tasks):

@@ -886,6 +886,17 @@ class BacklogBase:
         that works on an item at the moment, when that is done.
         """
     def _claims(self) -> Claims: ...
+    def _workers(self, work: Callable[[Item], object], concurrency: int) -> list[Claims]: ...
+    def process(self, work: Callable[[Item], object], concurrency: int = 1) -> None:
+        """Works on items as they come, at most `concurrency` at once, until `cancel()` or until the client is closed.
+
+        `work(item)` is called in this thread, or with a `concurrency` above 1 in so many threads. An item is done when it
+        returns, unless it has settled the item; what it raises is logged, and the item is given back as by `nack`, with that
+        as the reason. The loss of an item is logged, too; others have it then.
+
+        It returns when what was begun is done. Ctrl-C ends it, too: `work` in this thread is interrupted, and its item is
+        given back as if nobody had failed; threads are waited for.
+        """
 
 @disjoint_base
 class BarrierBase:
@@ -1961,6 +1972,8 @@ class Claims:
     def __iter__(self) -> Self: ...
     def __next__(self) -> Item: ...
     def _next(self) -> Call: ...
+    def _end(self) -> None:
+        """Ends this loop, and no other: what it waits for, and whatever is asked of it later."""
 
 @disjoint_base
 class FeedBase:

@@ -25,11 +25,37 @@ class Holding(Protocol):
 _H = TypeVar("_H", bound=Holding)
 
 
+class Body:
+    """The body of a scope, in the task that runs it, which is cancelled when what it holds is lost."""
+
+    _lost: Lost | None = None
+    _is_over = False
+
+    def __init__(self, held: Holding) -> None:
+        self._task = this_task()
+        self._cancelling = _cancelling(self._task)
+        self._unsubscribe = held.on_lost(self._interrupt)
+
+    def _interrupt(self, error: Lost) -> None:
+        if not self._is_over and self._lost is None:
+            self._lost = error
+            self._task.cancel(_BY_LOSS)
+
+    def end(self, exception: BaseException | None) -> Lost | None:
+        """The loss, if it has cancelled the body and nobody else has: that cancellation is taken back."""
+        self._is_over = True
+        self._unsubscribe()
+        lost = self._lost
+        if lost is None or _cancelled_from_outside(self._task, self._cancelling, exception):
+            return None
+        return lost
+
+
 class Scope(Generic[_H]):
     """The scope of one acquisition at a time, which `take` makes."""
 
     _held: _H | None = None
-    _lost: Lost | None = None
+    _body: Body | None = None
 
     def __init__(self, take: Callable[[], Awaitable[_H]], cancel_on_lost: bool) -> None:
         self._take = take
@@ -39,26 +65,18 @@ class Scope(Generic[_H]):
         held = await self._take()
         self._held = held
         if self._cancel_on_lost:
-            self._task = this_task()
-            self._cancelling = _cancelling(self._task)
-            self._unsubscribe = held.on_lost(self._interrupt)
+            self._body = Body(held)
         return held
-
-    def _interrupt(self, error: Lost) -> None:
-        if self._held is not None and self._lost is None:
-            self._lost = error
-            self._task.cancel(_BY_LOSS)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        held, lost = self._held, self._lost
+        held, body = self._held, self._body
         assert held is not None, "left without being entered"
-        self._held = self._lost = None
-        if self._cancel_on_lost:
-            self._unsubscribe()
-        # Our own cancellation is taken back, and shows as Lost; one from outside stands, and so does the body's error.
-        if lost is not None and not _cancelled_from_outside(self._task, self._cancelling, exception):
+        self._held = self._body = None
+        # Our own cancellation shows as Lost; one from outside stands, and so does the body's error.
+        lost = body.end(exception) if body is not None else None
+        if lost is not None:
             await leave(held, True)
             if kind is None or issubclass(kind, asyncio.CancelledError):
                 raise lost from exception

@@ -59,7 +59,7 @@ from ._native import (
 # --- end of generated
 from ._nodes import Nodes
 from ._partitions import Partitioner
-from ._queues import DeadLetters, Item
+from ._queues import Backlog, DeadLetters, Item
 
 # --- generated from api: recipes of asyncio
 from ._recipes import (
@@ -399,7 +399,7 @@ class Election(Handle[Leadership], _native.ElectionBase):
         return _leading.asynchronous(self, function)
 
 
-_H = TypeVar("_H", bound=Handle[Any])
+_H = TypeVar("_H", bound="Handle[Any] | Backlog")
 
 
 def _cancelling(cancel_on_lost: object, *handles: _H) -> _H:
@@ -540,8 +540,36 @@ class Client(_native.ClientBase):
     def config(self) -> None: ...
     @instead(Answers[Counter].at_once(_native.ClientBase.counter))
     def counter(self) -> None: ...
-    @instead(Answers[DelayQueue].at_once(_native.ClientBase.delay_queue))
-    def delay_queue(self) -> None: ...
+    def delay_queue(
+        self,
+        path: str,
+        *,
+        max_items: int | None = None,
+        ephemeral: bool = False,
+        shards: int = 1,
+        max_attempts: int | None = None,
+        layout: Literal["simple", "distributed", "locking"] = "simple",
+        key_window: float = 600,
+        cancel_on_lost: bool = False,
+        **unknown: NoReturn,
+    ) -> DelayQueue:
+        """A queue on `path` whose items are put with a delay. The options are those of `queue`; there is one layout,
+        and one shard.
+
+        With `cancel_on_lost`, losing an item cancels the body of its `async with`, which then raises Lost.
+        """
+        made = super().delay_queue(
+            path,
+            max_items=max_items,
+            ephemeral=ephemeral,
+            shards=shards,
+            max_attempts=max_attempts,
+            layout=layout,
+            key_window=key_window,
+            **unknown,
+        )
+        return _cancelling(cancel_on_lost, cast(DelayQueue, made))
+
     @instead(Answers[Discovery].at_once(_native.ClientBase.discovery))
     def discovery(self) -> None: ...
     @instead(Answers[DoubleBarrier].at_once(_native.ClientBase.double_barrier))
@@ -554,10 +582,69 @@ class Client(_native.ClientBase):
     def names(self) -> None: ...
     @instead(Answers[Partitioner].at_once(_native.ClientBase.partitioner))
     def partitioner(self) -> None: ...
-    @instead(Answers[PriorityQueue].at_once(_native.ClientBase.priority_queue))
-    def priority_queue(self) -> None: ...
-    @instead(Answers[Queue].at_once(_native.ClientBase.queue))
-    def queue(self) -> None: ...
+    def priority_queue(
+        self,
+        path: str,
+        *,
+        max_items: int | None = None,
+        ephemeral: bool = False,
+        shards: int = 1,
+        max_attempts: int | None = None,
+        layout: Literal["simple", "distributed", "locking"] = "simple",
+        key_window: float = 600,
+        cancel_on_lost: bool = False,
+        **unknown: NoReturn,
+    ) -> PriorityQueue:
+        """A queue on `path` whose items have priorities. The options are those of `queue`; there is one layout, and
+        one shard.
+
+        With `cancel_on_lost`, losing an item cancels the body of its `async with`, which then raises Lost.
+        """
+        made = super().priority_queue(
+            path,
+            max_items=max_items,
+            ephemeral=ephemeral,
+            shards=shards,
+            max_attempts=max_attempts,
+            layout=layout,
+            key_window=key_window,
+            **unknown,
+        )
+        return _cancelling(cancel_on_lost, cast(PriorityQueue, made))
+
+    def queue(
+        self,
+        path: str,
+        *,
+        max_items: int | None = None,
+        ephemeral: bool = False,
+        shards: int = 1,
+        max_attempts: int | None = None,
+        layout: Literal["simple", "distributed", "locking"] = "simple",
+        key_window: float = 600,
+        cancel_on_lost: bool = False,
+        **unknown: NoReturn,
+    ) -> Queue:
+        """A queue on `path`. `max_items`: whoever puts waits while there are so many. `ephemeral`: items go with the
+        session of who put them. `shards`: over how many nodes they are spread, with an order within each only.
+        `max_attempts`: an item that was claimed so often in vain goes to the dead letters. `key_window`: for how
+        many seconds the `key` of a put counts. `layout` says whose queue takes part: "simple" or "distributed"
+        (Curator's), or "locking" (kazoo's).
+
+        With `cancel_on_lost`, losing an item cancels the body of its `async with`, which then raises Lost.
+        """
+        made = super().queue(
+            path,
+            max_items=max_items,
+            ephemeral=ephemeral,
+            shards=shards,
+            max_attempts=max_attempts,
+            layout=layout,
+            key_window=key_window,
+            **unknown,
+        )
+        return _cancelling(cancel_on_lost, cast(Queue, made))
+
     @instead(Answers[TwoPhaseCommit].at_once(_native.ClientBase.two_phase_commit))
     def two_phase_commit(self) -> None: ...
 

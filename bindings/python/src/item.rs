@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use pyo3::exceptions::{PyException, PyStopAsyncIteration, PyStopIteration};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use zkrecipes::{ErrorKind, Nack, drive};
+use zkrecipes::drive::{self, CancelToken};
+use zkrecipes::{ErrorKind, Nack};
 
 use crate::client::{Origin, warn_unless_exiting};
 use crate::convert::{duration, text, wrong_type};
@@ -221,6 +222,8 @@ pub struct Claims {
     origin: Owned<Origin>,
     claims: Owned<drive::Claims>,
     last: Owned<Arc<Last>>,
+    /// Ends this loop and no other.
+    end: Owned<CancelToken>,
 }
 
 #[derive(Default)]
@@ -247,6 +250,7 @@ impl Claims {
             origin: origin.clone().into(),
             claims: drive::claims(backlog).into(),
             last: Owned::default(),
+            end: Owned::default(),
         }
     }
 }
@@ -261,14 +265,24 @@ impl Claims {
         self.next(py)
     }
 
+    #[doc = doc_of!(Claims._end)]
+    fn _end(&self) {
+        self.end.cancel();
+    }
+
     #[pyo3(name = "_next")]
     fn next(&self, py: Python<'_>) -> Answered {
         self.last.put(None);
         let (origin, last) = (Origin::clone(&self.origin), Arc::clone(&self.last));
         let begin = || {
-            let claiming = self.claims.next();
+            // What has ended claims nothing more.
+            let claiming = self.end.check().map(|()| self.end.heed(self.claims.next()));
             async move {
-                match claiming.await {
+                let claimed = match claiming {
+                    Ok(claiming) => claiming.await,
+                    Err(ended) => Err(ended),
+                };
+                match claimed {
                     Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Cancelled) => {
                         Ok(None)
                     }

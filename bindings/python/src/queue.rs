@@ -5,10 +5,11 @@ use pyo3::types::PyCFunction;
 use zkrecipes::drive;
 
 use crate::answer::list;
+use crate::callback;
 use crate::client::Origin;
 use crate::convert;
-use crate::errors::OrRaise;
-use crate::face::{Answered, Arg, Fresh, Seed};
+use crate::errors::{OrRaise, invalid};
+use crate::face::{Answered, Arg, Face, Fresh, Seed};
 use crate::generated::docs::doc_of;
 use crate::item::{self, Claims};
 use crate::owned::Owned;
@@ -168,6 +169,36 @@ impl BacklogBase {
     #[pyo3(name = "_claims")]
     pub fn claims(&self) -> Claims {
         Claims::of(&self.origin, &self.core)
+    }
+
+    /// The items of each of those who work at the same time.
+    #[pyo3(name = "_workers", signature = (work, concurrency))]
+    fn workers(&self, work: Arg, concurrency: Option<Arg>) -> PyResult<Vec<Claims>> {
+        let py = work.py();
+        callback::function("work", work, self.origin.face)?;
+        let concurrency = convert::permits_or("concurrency", concurrency, 1)?;
+        if concurrency == 0 {
+            return Err(invalid(py, "concurrency", "is 0; give at least 1"));
+        }
+        if self.origin.face == Face::Blocking {
+            drive::check_may_wait().or_raise(py)?;
+        }
+        drive::check_open(&self.origin.session.client).or_raise(py)?;
+        Ok((0..concurrency).map(|_| self.claims()).collect())
+    }
+
+    /// Works on items as they come, at most `concurrency` at once, until `cancel()` or until the client is closed.
+    ///
+    /// `work(item)` is called in this thread, or with a `concurrency` above 1 in so many threads. An item is done when
+    /// it returns, unless it has settled the item; what it raises is logged, and the item is given back as by `nack`,
+    /// with that as the reason. The loss of an item is logged, too; others have it then.
+    ///
+    /// It returns when what was begun is done. Ctrl-C ends it, too: `work` in this thread is interrupted, and its item
+    /// is given back as if nobody had failed; threads are waited for.
+    #[pyo3(signature = (work, concurrency=None), text_signature = "($self, work, concurrency=1)")]
+    fn process(&self, py: Python<'_>, work: Arg, concurrency: Option<Arg>) -> PyResult<()> {
+        let workers = self.workers(work, concurrency)?;
+        py.import("zkrecipes._processing")?.call_method1("run", (workers, work, self.core.path())).map(drop)
     }
 }
 

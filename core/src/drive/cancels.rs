@@ -2,11 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use futures_util::FutureExt;
-
 use super::CancelToken;
-use crate::error::{Error, Result};
-use crate::futures::unless;
+use crate::error::Result;
 use crate::mutex::lock;
 
 /// The calls in progress through a handle.
@@ -20,8 +17,7 @@ impl Cancels {
         future: F,
     ) -> impl Future<Output = Result<T>> + use<T, F> {
         let token = self.token().clone();
-        let cancelled = async move { token.cancelled().await };
-        unless(future, cancelled).map(|result| result.unwrap_or_else(|| Err(Error::cancelled())))
+        token.heed(future)
     }
 
     /// Ends the calls in progress with Cancelled, never later ones.

@@ -13,6 +13,7 @@ use tokio::sync::{oneshot, watch};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Feed;
+use crate::futures::unless;
 use crate::path;
 use crate::pool::{self, Strand};
 use crate::recipes::handle::Handle;
@@ -110,6 +111,16 @@ impl CancelToken {
     /// Cancelled for a call that has not begun yet: it need not.
     pub fn check(&self) -> Result<()> {
         if self.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+    }
+
+    /// What `future` answers, unless this is cancelled before.
+    pub fn heed<T, F: Future<Output = Result<T>>>(
+        &self,
+        future: F,
+    ) -> impl Future<Output = Result<T>> + use<T, F> {
+        let token = self.clone();
+        let cancelled = async move { token.cancelled().await };
+        unless(future, cancelled).map(|result| result.unwrap_or_else(|| Err(Error::cancelled())))
     }
 
     async fn cancelled(&self) {

@@ -519,6 +519,9 @@ place again; with 0 at once. After the last of `max_attempts` it goes to the dea
 "The items of a loop, each of which is settled when the next is asked for or the loop ends. It ends by `cancel()` of what
 it goes through, also while its body runs."
 };
+(Claims._end) => {
+"Ends this loop, and no other: what it waits for, and whatever is asked of it later."
+};
 (FeedBase) => {
 "What feeds are on both faces."
 };
