@@ -275,16 +275,17 @@ def test_it_is_refused_where_it_would_wait_for_itself(client: zkrecipes.Client) 
 
 
 PROGRAM = """
-import sys
+import os, sys
 import zkrecipes
 
 with zkrecipes.Client(sys.argv[1]) as client:
     queue = client.queue("/queue")
 
     def work(item):
-        print("begun", flush=True)
-        sys.stdin.readline()
-        print("done", flush=True)
+        # Several threads do: a line in one piece.
+        os.write(1, b"begun\\n")
+        os.read(0, 1)
+        os.write(1, b"done\\n")
 
     try:
         queue.process(work, int(sys.argv[2]))
@@ -304,9 +305,12 @@ def test_ctrl_c_ends_it(server: EmbeddedServer, concurrency: int) -> None:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
         ) as child:
             assert child.stdout
-            assert [child.stdout.readline() for _ in range(concurrency)] == ["begun\n"] * concurrency
-            child.send_signal(signal.SIGINT)
-            said, problems = child.communicate("\n" * concurrency if concurrency > 1 else None, 60)
+            try:
+                assert [child.stdout.readline() for _ in range(concurrency)] == ["begun\n"] * concurrency
+                child.send_signal(signal.SIGINT)
+                said, problems = child.communicate("\n" * concurrency if concurrency > 1 else None, 60)
+            finally:
+                child.kill()
             assert (child.returncode, problems) == (0, "")
         if concurrency > 1:
             assert (said, queue.len()) == ("done\n" * concurrency + "interrupted\n", 0)
