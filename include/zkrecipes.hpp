@@ -5061,6 +5061,17 @@ class Client {
 /** The version of the library. */
 inline std::string version() { return zkr_version(); }
 
+/**
+ * Ends the threads of the library, for a plug-in that is unloaded, and for tools that count what is left at
+ * the end. Throws Invalid while a client is open, Timeout when something goes on for longer. No other thread
+ * may use the library meanwhile; the next client that is connected starts everything anew. See
+ * zkr_library_shutdown.
+ */
+inline void library_shutdown(Milliseconds timeout = forever) {
+  detail::Outcome outcome;
+  outcome.check(zkr_library_shutdown(detail::wait_ms(timeout), outcome.place()));
+}
+
 }  // namespace zkr
 
 #endif  // ZKRECIPES_HPP

@@ -51,6 +51,30 @@ struct PoolState {
     inside: usize,
     /// How many jobs were ever taken.
     taken: u64,
+    /// Nobody stays.
+    is_ending: bool,
+}
+
+/// Ends the threads when they have done what was to be done, until what this answers is dropped.
+pub(crate) fn ending() -> Ending {
+    Ending::begin(POOL.of_this_process())
+}
+
+/// See [`ending`].
+pub(crate) struct Ending(&'static Pool);
+
+impl Ending {
+    fn begin(pool: &'static Pool) -> Ending {
+        lock(&pool.state).is_ending = true;
+        pool.work.notify_all();
+        Ending(pool)
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        lock(&self.0.state).is_ending = false;
+    }
 }
 
 impl Pool {
@@ -99,6 +123,10 @@ impl Pool {
         let mut state = lock(&self.state);
         loop {
             if state.jobs.is_empty() {
+                if state.is_ending {
+                    state.threads -= 1;
+                    return None;
+                }
                 is_fresh = true;
                 // The last that is free stays: when a loss is to be told, the system may have no thread to give.
                 if state.threads - state.inside == 1 {

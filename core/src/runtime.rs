@@ -2,20 +2,49 @@
 //! callback is logged, and stops nothing else.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
+use tokio::runtime::{Handle, Runtime};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::mutex::lock;
 use crate::process::{PerProcess, Process};
 use crate::{sanitizer, signals};
 
 /// A future on the heap that may move between threads.
 pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-static RUNTIME: PerProcess<OnceLock<tokio::runtime::Runtime>> = PerProcess::new();
+static RUNTIME: PerProcess<Started> = PerProcess::new();
+/// The threads besides the runtime's own.
+static THREADS: PerProcess<Mutex<Threads>> = PerProcess::new();
+
+/// What runs from its first use until it is shut down, and from the next use on.
+#[derive(Default)]
+struct Started {
+    /// Points to one of `handles`, or nowhere.
+    handle: AtomicPtr<Handle>,
+    runtime: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    runtime: Option<Runtime>,
+    /// Never freed: whoever has got one may use it, and what it is told after the end is dropped.
+    handles: Vec<&'static Handle>,
+}
+
+#[derive(Default)]
+struct Threads {
+    /// By number. One takes itself off when it ends: nobody waits for it then.
+    running: BTreeMap<u64, JoinHandle<()>>,
+    next: u64,
+}
 
 thread_local! {
     /// Set on threads that must not block: the runtime's own, and whichever runs a callback at the moment. One that forks
@@ -103,24 +132,58 @@ pub(crate) fn block(wait: impl FnOnce()) {
     }
 }
 
-fn get() -> &'static tokio::runtime::Runtime {
-    let runtime: &'static OnceLock<_> = RUNTIME.of_this_process();
-    runtime.get_or_init(|| {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        // One: two would wake each other for every answer, which costs more than the second one does.
-        builder.worker_threads(1).thread_name("zkrecipes-io");
-        // Twice the usual: in a debug build the futures of a call need much of it.
-        builder.thread_stack_size(4 << 20);
-        builder.on_thread_start(|| {
-            MUST_NOT_BLOCK.set(Some(Process::present()));
-            IS_WORKER.set(true);
-            LEAVING.with(|_| ());
-            sanitizer::set_ours(true);
-        });
-        builder.on_thread_stop(|| sanitizer::set_ours(false));
-        builder.enable_all();
-        signals::blocked(|| builder.build()).expect("the operating system has no thread left for the runtime")
-    })
+fn get() -> &'static Handle {
+    let started = RUNTIME.of_this_process();
+    // SAFETY: what it points to is never freed.
+    match unsafe { started.handle.load(Ordering::Acquire).as_ref() } {
+        Some(handle) => handle,
+        None => started.start(),
+    }
+}
+
+impl Started {
+    fn start(&self) -> &'static Handle {
+        let mut kept = lock(&self.runtime);
+        if let (Some(_), Some(handle)) = (&kept.runtime, kept.handles.last()) {
+            // Another thread was first.
+            return handle;
+        }
+        let runtime = build();
+        let handle: &'static Handle = Box::leak(Box::new(runtime.handle().clone()));
+        self.handle.store(std::ptr::from_ref(handle).cast_mut(), Ordering::Release);
+        kept.handles.push(handle);
+        kept.runtime = Some(runtime);
+        handle
+    }
+}
+
+fn build() -> Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    // One: two would wake each other for every answer, which costs more than the second one does.
+    builder.worker_threads(1).thread_name("zkrecipes-io");
+    // Twice the usual: in a debug build the futures of a call need much of it.
+    builder.thread_stack_size(4 << 20);
+    builder.on_thread_start(|| {
+        MUST_NOT_BLOCK.set(Some(Process::present()));
+        IS_WORKER.set(true);
+        LEAVING.with(|_| ());
+        sanitizer::set_ours(true);
+    });
+    builder.on_thread_stop(|| sanitizer::set_ours(false));
+    builder.enable_all();
+    signals::blocked(|| builder.build()).expect("the operating system has no thread left for the runtime")
+}
+
+/// Ends the runtime, and the tasks that nobody waits for; returns when its threads have gone, or after `limit`. The next use
+/// starts another one.
+pub(crate) fn shut_down(limit: Duration) {
+    let started = RUNTIME.of_this_process();
+    // The handle stays until all is over: what is dropped with the tasks must not start another runtime.
+    let mut kept = lock(&started.runtime);
+    if let Some(runtime) = kept.runtime.take() {
+        runtime.shutdown_timeout(limit);
+    }
+    started.handle.store(std::ptr::null_mut(), Ordering::Release);
 }
 
 /// Runs `make` where tokio's timers can be made.
@@ -189,9 +252,46 @@ pub(crate) async fn aside<T: Send + 'static>(
 
 /// A named thread that takes no signal.
 pub(crate) fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    struct Running(u64);
+    impl Drop for Running {
+        fn drop(&mut self) {
+            let this = lock(THREADS.of_this_process()).running.remove(&self.0);
+            drop(this);
+        }
+    }
     let builder = std::thread::Builder::new().name(name.to_owned());
-    signals::blocked(|| builder.spawn(|| sanitizer::ours(body))).map(drop)
+    let mut threads = lock(THREADS.of_this_process());
+    let number = threads.next;
+    threads.next += 1;
+    let run = move || {
+        let _running = Running(number);
+        body();
+    };
+    // One that ends at once waits for this lock before it takes itself off.
+    let thread = signals::blocked(|| builder.spawn(|| sanitizer::ours(run)))?;
+    threads.running.insert(number, thread);
+    Ok(())
 }
+
+/// Waits until the threads of [`thread`] have gone that are there now; whether they have, by then.
+pub(crate) fn until_threads_are_gone(until: Option<Instant>) -> bool {
+    let mut running = std::mem::take(&mut lock(THREADS.of_this_process()).running);
+    while let Some(next) = running.first_entry() {
+        if next.get().is_finished() {
+            // One that panicked has said so.
+            let _ = next.remove().join();
+        } else if until.is_some_and(|until| Instant::now() >= until) {
+            lock(THREADS.of_this_process()).running.append(&mut running);
+            return false;
+        } else {
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+    true
+}
+
+/// How often we look whether a thread has gone.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -123,4 +123,6 @@
   X(the_followers_of_an_ensemble_can_be_cut_off)                    \
   X(a_partition_can_be_told_from_logs_and_metrics_alone)            \
   X(freeing_what_is_held_is_no_warning)                             \
-  X(what_cannot_be_listened_with_is_refused)
+  X(what_cannot_be_listened_with_is_refused)                        \
+  X(the_library_ends_its_threads_and_starts_anew)                   \
+  X(a_plug_in_is_unloaded_while_its_program_goes_on)

@@ -1,14 +1,14 @@
 //! Closing a client, and ending the sessions of a process, from outside of the runtime.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::{CancelToken, run, unless_withdrawn, wait, within};
+use super::{CancelToken, check_may_wait, log, run, unless_withdrawn, wait, within};
 use crate::client::Client;
-use crate::error::Result;
-use crate::sanitizer;
-use crate::session::exit;
+use crate::error::{Error, ErrorKind, Result};
 use crate::session::pending_callbacks::PendingCallbacks;
+use crate::session::{exit, system_clock};
+use crate::{pool, runtime, sanitizer};
 
 /// Ends every session that this process has, so that what it holds is free at once and not only after the session
 /// timeout: for a process that exits. Clients answer Closed from now on; those that are just being connected, too.
@@ -25,6 +25,35 @@ pub fn end_sessions(limit: Duration) {
             event = "closing_panicked",
             "ending the sessions panicked; what is held is free after the session timeout"
         );
+    }
+}
+
+/// Ends the threads of the library; the next use of it starts them anew. Invalid while a client is open. What clients that are
+/// closed have left to do is waited for, and so are callbacks that run. Timeout when that takes longer than `limit`: then it
+/// goes on, and this may be called again.
+///
+/// Nobody else may be using the library meanwhile: what is begun now may never end.
+pub fn shut_down(limit: Option<Duration>) -> Result<()> {
+    check_may_wait()?;
+    match exit::count_open() {
+        0 => {}
+        open => {
+            let many = if open == 1 { "a client is open" } else { "clients are open" };
+            return Err(Error::new(ErrorKind::Invalid, format!("{many}: close and free them first ({open})")));
+        }
+    }
+    let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+    let left = || until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+    if !exit::until_closed(left()) {
+        return Err(Error::timeout_after("what closed clients have left to do was not done", limit));
+    }
+    runtime::shut_down(left());
+    log::end();
+    system_clock::end();
+    let _ending = pool::ending();
+    match runtime::until_threads_are_gone(until) {
+        true => Ok(()),
+        false => Err(Error::timeout_after("a callback did not return", limit)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::sync::{Once, OnceLock};
+use std::sync::{Mutex, Once};
 use std::time::Duration;
 
 use tracing::level_filters::LevelFilter;
@@ -15,6 +15,7 @@ use tracing::{Event, Metadata, Subscriber};
 use crate::log::fields;
 pub use crate::log::fields::Value;
 
+use crate::mutex::lock;
 use crate::pool;
 pub use crate::printable::{escaped, steers};
 use crate::process::PerProcess;
@@ -220,8 +221,8 @@ enum LogEntry {
 
 #[derive(Default)]
 struct LogQueue {
-    /// `None` without a thread that reads it.
-    entries: OnceLock<Option<SyncSender<LogEntry>>>,
+    /// Of the thread that reads them, from the first one on; `Some(None)` where there is none to be had.
+    reader: Mutex<Option<Option<SyncSender<LogEntry>>>>,
     dropped: AtomicU64,
 }
 
@@ -234,7 +235,7 @@ impl LogQueue {
             let reader = runtime::thread("zkrecipes-log", move || self.read(entries));
             reader.is_ok().then_some(sender)
         };
-        if let Some(entries) = self.entries.get_or_init(begin)
+        if let Some(entries) = lock(&self.reader).get_or_insert_with(begin)
             && entries.try_send(LogEntry::Said(record)).is_err()
         {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -278,12 +279,18 @@ pub fn flush(limit: Duration) {
     let (done, is_done) = channel();
     pool::LOG.run(Box::new(move || {
         // Behind what waited to be said.
-        match QUEUE.entries.get() {
+        match &*lock(&QUEUE.of_this_process().reader) {
             Some(Some(entries)) => _ = entries.try_send(LogEntry::Flush(done)),
             _ => _ = done.send(()),
         }
     }));
     let _ = is_done.recv_timeout(limit);
+}
+
+/// Ends the thread that listeners are told on, when it has told them what was said so far. The next record starts another one.
+pub(super) fn end() {
+    let reader = lock(&QUEUE.of_this_process().reader).take();
+    drop(reader);
 }
 
 /// The subscriber of all faces.

@@ -56,7 +56,7 @@ pub use acquiring::{
     put_delayed, put_one, put_priority, replay, tell_collected, terms,
 };
 pub use cancels::Cancels;
-pub use closing::{close, close_and_tell, end_sessions, let_go, start_close};
+pub use closing::{close, close_and_tell, end_sessions, let_go, shut_down, start_close};
 pub use declaring::{
     Begun, Done, Proposed, begin, bind, enter, join, join_as_site, next_proposal, node_failed, node_of,
     register, update,

@@ -61,6 +61,18 @@ async fn until_ending(before: u64) {
     }
 }
 
+/// How many clients nobody has closed.
+pub(crate) fn count_open() -> usize {
+    // Not under the lock: the last that refers to one may go here.
+    let clients: Vec<_> = open_clients().clients.iter().filter_map(Weak::upgrade).collect();
+    clients.iter().filter(|client| !client.is_closing()).count()
+}
+
+/// Waits for the sessions of those that are closed, for at most `limit`; whether they are gone.
+pub(crate) fn until_closed(limit: Duration) -> bool {
+    open::until_gone(open::so_far(), limit)
+}
+
 /// Ends every session that this process has now (a forked child has none of its parent's), and waits at most `limit` for the servers to confirm it.
 pub(crate) fn end_all(limit: Duration) {
     let clients: Vec<_> = {

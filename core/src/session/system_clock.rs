@@ -1,7 +1,7 @@
 //! The real clock: CLOCK_BOOTTIME, so that time spent suspended counts, and an alarm thread of its own.
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, OnceLock};
+use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use super::clock::{Clock, Later, Moment};
@@ -36,7 +36,7 @@ impl Clock for SystemClock {
     }
 
     fn alarm(&self, at: Moment, alarm: Box<dyn FnOnce() + Send>) {
-        Alarms::get().set(at, alarm);
+        ALARMS.of_this_process().set(at, alarm);
     }
 }
 
@@ -56,7 +56,7 @@ fn now() -> Moment {
 /// Windows has one clock, which counts while the machine sleeps.
 #[cfg(not(unix))]
 fn now() -> Moment {
-    static BEGINNING: OnceLock<std::time::Instant> = OnceLock::new();
+    static BEGINNING: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     Moment(BEGINNING.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64)
 }
 
@@ -67,32 +67,38 @@ type Alarm = Box<dyn FnOnce() + Send>;
 struct Alarms {
     due: Mutex<Schedule>,
     sooner: Condvar,
-    thread: OnceLock<()>,
 }
 
 #[derive(Default)]
 struct Schedule {
     alarms: BTreeMap<(Moment, u64), Alarm>,
     next_id: u64,
+    has_thread: bool,
+    is_ending: bool,
 }
+
+/// Ends the thread, and the alarms of sessions that are over; the next alarm starts another one.
+pub(crate) fn end() {
+    let alarms = ALARMS.of_this_process();
+    let mut due = lock(&alarms.due);
+    due.is_ending = due.has_thread;
+    alarms.sooner.notify_one();
+}
+
+static ALARMS: PerProcess<Alarms> = PerProcess::new();
 
 /// The condition variable's clock stops while the machine is suspended, so no wait is longer than this while an
 /// alarm is set: after a resume the alarm rings at most this late.
 const LONGEST_NAP: Duration = Duration::from_millis(250);
 
 impl Alarms {
-    fn get() -> &'static Alarms {
-        static ALARMS: PerProcess<Alarms> = PerProcess::new();
-        let alarms = ALARMS.of_this_process();
-        alarms.thread.get_or_init(|| {
-            runtime::thread("zkrecipes-lease", move || alarms.ring())
-                .expect("the operating system has no thread left for the library");
-        });
-        alarms
-    }
-
-    fn set(&self, at: Moment, alarm: Alarm) {
+    fn set(&'static self, at: Moment, alarm: Alarm) {
         let mut due = lock(&self.due);
+        if !due.has_thread {
+            runtime::thread("zkrecipes-lease", move || self.ring())
+                .expect("the operating system has no thread left for the library");
+            due.has_thread = true;
+        }
         let id = due.next_id;
         due.next_id += 1;
         due.alarms.insert((at, id), alarm);
@@ -102,6 +108,15 @@ impl Alarms {
     fn ring(&self) {
         let mut due = lock(&self.due);
         loop {
+            if due.is_ending {
+                due.is_ending = false;
+                due.has_thread = false;
+                let over = std::mem::take(&mut due.alarms);
+                // What they own may take locks when it goes.
+                drop(due);
+                drop(over);
+                return;
+            }
             let Some((at, _)) = due.alarms.first_key_value().map(|(key, _)| *key) else {
                 due = unpoisoned(self.sooner.wait(due));
                 continue;

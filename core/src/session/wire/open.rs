@@ -49,17 +49,20 @@ pub(crate) fn so_far() -> u64 {
     open().next
 }
 
-/// Blocks until all that were open [`so_far`] are gone, for at most `limit`.
-pub(crate) fn until_gone(so_far: u64, limit: Duration) {
+/// Blocks until all that were open [`so_far`] are gone, for at most `limit`; whether they are.
+pub(crate) fn until_gone(so_far: u64, limit: Duration) -> bool {
     let until = Instant::now().checked_add(limit);
-    runtime::block(move || {
+    let mut are_gone = true;
+    runtime::block(|| {
         let mut open = open();
         while open.entries.first().is_some_and(|oldest| *oldest < so_far) {
             let left = until.map_or(limit, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() {
+                are_gone = false;
                 return;
             }
             open = GONE.wait_timeout(open, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
         }
     });
+    are_gone
 }
