@@ -188,6 +188,10 @@ dist: ## What is released for this platform into target/dist, built for old syst
 release: setup ## What is left to do before a release, thing by thing; publishes nothing
 	@scripts/release
 
+.PHONY: rehearse
+rehearse: ## The release in a clean clone: builds everything for this platform, installs each artefact alone, publishes nothing
+	@scripts/rehearse $(ARGS)
+
 .PHONY: clean
 clean: ## Everything that was built
 	cargo clean

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import subprocess
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +105,37 @@ def test_what_pip_installs_has_hashes() -> None:
         for line in asked.read_text().splitlines():
             name = re.split(r"[<>=\[ ]", line)[0].lower().replace("_", "-")
             assert not name or name.startswith("#") or name in names, f"{line} of {asked}: scripts/requirements"
+
+
+def release() -> Any:
+    loader = SourceFileLoader("release", str(ROOT / "scripts/release"))
+    spec = importlib.util.spec_from_loader("release", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def test_a_public_name_that_goes_is_noticed() -> None:
+    now = (ROOT / "tests/surface.txt").read_text()
+    gone = release().gone
+    assert gone(now, now) == []
+    row = next(line for line in now.splitlines() if line.startswith("Backlog.purge "))
+    assert {"rust: Backlog::purge", "node: Backlog.purge"} < set(gone(now, now.replace(row + "\n", "")))
+    # In one language alone.
+    alone = row.rstrip().removesuffix(".") + "-inherited"
+    assert [name.split(":")[0] for name in gone(now, now.replace(row, alone))] == ["node"]
+    # What comes is no loss.
+    assert gone(now.replace(row + "\n", ""), now) == []
+
+
+def test_a_rehearsal_builds_and_tries_each_artefact_and_says_what_is_left() -> None:
+    listed = subprocess.run([ROOT / "scripts/rehearse", "--list"], check=True, capture_output=True, text=True).stdout
+    builds = ("scripts/setup", "scripts/dist", "sbom", "audit", "--try-crates")
+    for needed in (*builds, ".whl", ".tgz", ".deb", "packages.sh"):
+        assert needed in listed, needed
+    # Each is installed where nothing else is, and takes a lock.
+    assert listed.count("alone") == listed.count("lock /rehearsed")
+    for words in ("sign the tag", "registry"):
+        assert words in listed.split("What only a person can do:")[1]
+    subprocess.run(["bash", "-n", "-c", listed.split("\nWhat only")[0]], check=True)
