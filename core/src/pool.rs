@@ -56,22 +56,22 @@ struct PoolState {
 }
 
 /// Ends the threads when they have done what was to be done, until what this answers is dropped.
-pub(crate) fn ending() -> Ending {
-    Ending::begin(POOL.of_this_process())
+pub(crate) fn ending() -> PoolEnding {
+    PoolEnding::begin(POOL.of_this_process())
 }
 
 /// See [`ending`].
-pub(crate) struct Ending(&'static Pool);
+pub(crate) struct PoolEnding(&'static Pool);
 
-impl Ending {
-    fn begin(pool: &'static Pool) -> Ending {
+impl PoolEnding {
+    fn begin(pool: &'static Pool) -> PoolEnding {
         lock(&pool.state).is_ending = true;
         pool.work.notify_all();
-        Ending(pool)
+        PoolEnding(pool)
     }
 }
 
-impl Drop for Ending {
+impl Drop for PoolEnding {
     fn drop(&mut self) {
         lock(&self.0.state).is_ending = false;
     }

@@ -20,27 +20,27 @@ use crate::{sanitizer, signals};
 /// A future on the heap that may move between threads.
 pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-static RUNTIME: PerProcess<Started> = PerProcess::new();
+static RUNTIME: PerProcess<StartedRuntime> = PerProcess::new();
 /// The threads besides the runtime's own.
-static THREADS: PerProcess<Mutex<Threads>> = PerProcess::new();
+static THREADS: PerProcess<Mutex<LibraryThreads>> = PerProcess::new();
 
 /// What runs from its first use until it is shut down, and from the next use on.
 #[derive(Default)]
-struct Started {
+struct StartedRuntime {
     /// Points to one of `handles`, or nowhere.
     handle: AtomicPtr<Handle>,
-    runtime: Mutex<Kept>,
+    runtime: Mutex<KeptRuntime>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct KeptRuntime {
     runtime: Option<Runtime>,
     /// Never freed: whoever has got one may use it, and what it is told after the end is dropped.
     handles: Vec<&'static Handle>,
 }
 
 #[derive(Default)]
-struct Threads {
+struct LibraryThreads {
     /// By number. One takes itself off when it ends: nobody waits for it then.
     running: BTreeMap<u64, JoinHandle<()>>,
     next: u64,
@@ -141,7 +141,7 @@ fn get() -> &'static Handle {
     }
 }
 
-impl Started {
+impl StartedRuntime {
     fn start(&self) -> &'static Handle {
         let mut kept = lock(&self.runtime);
         if let (Some(_), Some(handle)) = (&kept.runtime, kept.handles.last()) {
@@ -252,8 +252,8 @@ pub(crate) async fn aside<T: Send + 'static>(
 
 /// A named thread that takes no signal.
 pub(crate) fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-    struct Running(u64);
-    impl Drop for Running {
+    struct RunningThread(u64);
+    impl Drop for RunningThread {
         fn drop(&mut self) {
             let this = lock(THREADS.of_this_process()).running.remove(&self.0);
             drop(this);
@@ -264,7 +264,7 @@ pub(crate) fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> std::i
     let number = threads.next;
     threads.next += 1;
     let run = move || {
-        let _running = Running(number);
+        let _running = RunningThread(number);
         body();
     };
     // One that ends at once waits for this lock before it takes itself off.

@@ -44,7 +44,8 @@
   X(nodes_are_plain_values)                           \
   X(options_reach_the_library)                        \
   X(moved_from_objects_are_empty_not_dangerous)       \
-  X(a_sequencer_tells_whether_an_acquisition_stands)
+  X(a_sequencer_tells_whether_an_acquisition_stands)  \
+  X(the_library_can_be_ended_and_starts_anew)
 
 namespace {
 
@@ -491,6 +492,18 @@ void a_negative_duration_does_not_wait() {
   CHECK(lock.try_lock_for(zkr::forever));
   later.join();
   lock.unlock();
+}
+
+void the_library_can_be_ended_and_starts_anew() {
+  for (int round = 0; round < 2; round++) {
+    {
+      zkr::Client client(hosts());
+      auto lock = client.lock(path("ended"));
+      std::lock_guard<zkr::Lock> guard(lock);
+      THROWS(zkr::library_shutdown(1s), zkr::ErrorKind::Invalid);
+    }
+    zkr::library_shutdown(10s);
+  }
 }
 
 struct Test {

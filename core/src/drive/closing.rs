@@ -39,7 +39,10 @@ pub fn shut_down(limit: Option<Duration>) -> Result<()> {
         0 => {}
         open => {
             let many = if open == 1 { "a client is open" } else { "clients are open" };
-            return Err(Error::new(ErrorKind::Invalid, format!("{many}: close and free them first ({open})")));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("{many}: close and free them first ({open})"),
+            ));
         }
     }
     let until = limit.and_then(|limit| Instant::now().checked_add(limit));
