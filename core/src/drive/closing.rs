@@ -51,6 +51,8 @@ pub fn shut_down(limit: Option<Duration>) -> Result<()> {
         return Err(Error::timeout_after("what closed clients have left to do was not done", limit));
     }
     runtime::shut_down(left());
+    // What waits to be said would start the thread for it once more.
+    log::flush(left());
     log::end();
     system_clock::end();
     let _ending = pool::ending();
