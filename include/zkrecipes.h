@@ -36,7 +36,8 @@
  * answers ZKR_FORKED there at once, whatever its threads were doing when it forked; freeing it frees the copy alone, and
  * the parent is undisturbed. Errors and lists already fetched stay readable.
  *
- * Threads. Every function may be called from any thread. Callbacks of one client run one at a time, losses apart, on
+ * Threads. Every function may be called from any thread at any time; zkr_library_shutdown alone only when no other thread
+ * uses the library. Callbacks of one client run one at a time, losses apart, on
  * delivery threads of the library; once the client was asked for zkr_client_event_fd, all of them run inside
  * zkr_client_dispatch. A callback must not block: blocking verbs inside one return ZKR_DEADLOCK, their _async forms work
  * everywhere. A thread that pthread_cancel is called for while it is in a function of the library goes on until that has
