@@ -275,7 +275,11 @@ def test_items_cancel_the_body_that_lost_them(server: EmbeddedServer) -> None:
                 return await items.__anext__()
 
             items = queue.__aiter__()
-            for take in (lambda: queue.claim(10), of_several, of_a_loop):
+
+            async def alone() -> aio.Item:
+                return await queue.claim(10)
+
+            for take in (alone, of_several, of_a_loop):
                 reached: list[str] = []
                 with pytest.raises(aio.Lost) as caught:
                     async with await take() as item:
