@@ -251,6 +251,11 @@ impl Machine {
         self.sessions.contains(session) && self.end_session(session, Note::SessionExpired { session })
     }
 
+    /// Deletes the containers that are empty and what has lived for long enough, without waiting for the next round.
+    pub fn collect(&mut self, now: Now) {
+        self.reap(now);
+    }
+
     /// Sets the number of creates a parent has seen, and with it its next sequence suffix. False without the node.
     pub fn set_next_sequence(&mut self, path: &str, next: i32) -> bool {
         self.wrapped.remove(path);

@@ -23,6 +23,8 @@ struct Transaction {
     sites: Vec<String>,
     /// What each site has decided to vote, before it votes.
     votes: BTreeMap<String, Outcome>,
+    /// Nobody votes against it.
+    is_agreed: bool,
     /// Those whose vote for the commit was taken, and who may not go on before they are told.
     bound: BTreeSet<String>,
     /// Somebody's vote for the abort was taken.
@@ -41,6 +43,13 @@ impl Commits {
         id
     }
 
+    /// The same of one for which everybody is to vote.
+    pub fn agreed(&self, sites: &[String]) -> String {
+        let id = self.fresh(sites);
+        self.0.lock().all.entry(id.clone()).or_default().is_agreed = true;
+        id
+    }
+
     pub fn any(&self, nth: u64) -> Option<String> {
         let all = &self.0.lock().all;
         // One of the last few.
@@ -50,8 +59,9 @@ impl Commits {
     /// A site votes; what it has decided once stands.
     pub fn votes(&self, id: &str, site: &str, outcome: Outcome) -> Outcome {
         let all = &mut self.0.lock().all;
-        let votes = &mut all.entry(id.to_owned()).or_default().votes;
-        *votes.entry(site.to_owned()).or_insert(outcome)
+        let transaction = all.entry(id.to_owned()).or_default();
+        let outcome = if transaction.is_agreed { Outcome::Commit } else { outcome };
+        *transaction.votes.entry(site.to_owned()).or_insert(outcome)
     }
 
     /// Its vote for the commit was taken.

@@ -14,6 +14,9 @@ use crate::tell;
 /// Between two looks whether there is anything left to do.
 const LOOKS: Duration = Duration::from_millis(50);
 
+/// Longer than any pause that there is when the faults have ended.
+const PLENTY: Duration = Duration::from_secs(200);
+
 pub fn site(host: HostId, nth: usize) -> String {
     format!("h{host}w{nth}")
 }
@@ -160,6 +163,7 @@ impl Party {
                 mine.insert(0, transaction);
             }
         }
+        self.commit_in_time(&commits).await;
         loop {
             for transaction in std::mem::take(&mut mine) {
                 while !self.bring_about(&transaction).await {}
@@ -186,9 +190,7 @@ impl Party {
 
     async fn begin_one(&self, commits: &TwoPhaseCommit) -> Option<CommitTransaction> {
         let sim = &self.sim;
-        let mut sites: Vec<_> = (0..sim.plan.hosts)
-            .flat_map(|host| (0..sim.plan.workers).map(move |nth| site(host, nth)))
-            .collect();
+        let mut sites = self.all_sites();
         let (many, how, timeout) = sim.chance(|rng| {
             rng.shuffle(&mut sites);
             let timeout = rng.duration(Duration::from_millis(50)..=sim.plan.session_timeout * 2);
@@ -210,6 +212,30 @@ impl Party {
                 None
             }
         }
+    }
+
+    /// When nothing goes wrong any more, what all vote for in time is committed, whatever was before.
+    async fn commit_in_time(&self, commits: &TwoPhaseCommit) {
+        let (ledger, sites) = (&self.sim.ledger.commits, self.all_sites());
+        let names: Vec<_> = sites.iter().map(String::as_str).collect();
+        let id = ledger.agreed(&sites);
+        match commits.begin(&id, &names, b"chairs", PLENTY).await {
+            Ok(transaction) => match transaction.outcome(None).await {
+                Ok(outcome) => {
+                    self.is_told(&id, None, outcome);
+                    if outcome != Outcome::Commit {
+                        self.accuse(format!("{id} was aborted, and there was {PLENTY:?} to vote for it"));
+                    }
+                }
+                Err(error) => self.expect("the last outcome", Err(error), &[]),
+            },
+            Err(error) => self.expect("the last begin", Err(error), &[]),
+        }
+    }
+
+    fn all_sites(&self) -> Vec<String> {
+        let plan = &self.sim.plan;
+        (0..plan.hosts).flat_map(|host| (0..plan.workers).map(move |nth| site(host, nth))).collect()
     }
 
     async fn take_over(&self, commits: &TwoPhaseCommit, mine: &mut Vec<CommitTransaction>) {

@@ -1,14 +1,14 @@
 //! Items of a queue: what was put is lost by nobody, taken once at most, and done once. Wherever it is, it is there once: in
 //! the queue, or among the dead letters after as many claims as are allowed, and after no fewer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::time::Duration;
 
-use zkrecipes::Item;
+use zkrecipes::{Error, Item, LostReason};
 
 use crate::plan::Plan;
-use crate::sim::{HostId, Sim};
+use crate::sim::{HostId, Instant, Sim, nanos};
 use crate::snapshot::Node;
 use crate::solo::Solo;
 use crate::subject::{PATH, Subject};
@@ -42,8 +42,9 @@ struct Inner {
     unfed: BTreeMap<HostId, usize>,
     /// What processes may have taken along that ended at once.
     taken_along: usize,
-    /// The nodes of claims that stand.
-    claims: BTreeSet<String>,
+    /// The nodes of claims that stand, with when they were made.
+    claims: BTreeMap<String, i64>,
+    workers: Vec<Worker>,
     /// When the last pause of an item is over, or was.
     paused_until: i64,
 }
@@ -72,6 +73,14 @@ struct Fate {
     deaths: u64,
 }
 
+/// Who works on an item, or has it in hand.
+struct Worker {
+    host: HostId,
+    claim: Weak<Item>,
+    /// Since when its claim does not stand.
+    gone_since: Option<Instant>,
+}
+
 /// Where an item stands, and how often it was claimed there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
@@ -85,7 +94,7 @@ impl Items {
             Subject::Queue(kind) => kind.attempts,
             _ => None,
         };
-        let (everybody, is_exclusive) = (plan.everybody(), plan.forces == 0);
+        let (everybody, is_exclusive) = (plan.everybody(), !plan.is_forced());
         Items(Solo::new(Inner { everybody, attempts, is_exclusive, ..Inner::default() }))
     }
 
@@ -160,7 +169,8 @@ impl Items {
         let mut items = self.0.lock();
         let (most, attempts) = (items.attempts, item.attempts());
         // Deleted by force on the way to its owner, it may come after its successor: that is what tokens are for.
-        let is_late = !items.is_exclusive && !items.claims.contains(item.node());
+        let is_late = !items.is_exclusive && !items.claims.contains_key(item.node());
+        items.workers.push(Worker { host, claim: claim.clone(), gone_since: None });
         let (fate, wrong) = items.look_up(item.data(), "claimed", now);
         fate.claim = Some((host, claim));
         let is_too_often = most.is_some_and(|most| attempts > most) || attempts == 0;
@@ -194,7 +204,7 @@ impl Items {
         let mut places = BTreeMap::new();
         let mut wrong = None;
         let claims = nodes.iter().filter(|node| node.path.contains("/claims/"));
-        items.claims = claims.map(|node| node.path.clone()).collect();
+        items.claims = claims.map(|node| (node.path.clone(), node.czxid)).collect();
         items.paused_until = nodes.iter().filter_map(paused_until).fold(items.paused_until, i64::max);
         for (name, node) in nodes.iter().filter_map(|node| Some((item_in(node)?, node))) {
             let is_dead = node.path.starts_with(&format!("{PATH}-__dead__/"));
@@ -230,6 +240,34 @@ impl Items {
             }
         }
         wrong
+    }
+
+    /// Who has an item in hand that is not theirs any more: by then each answer that keeps its session says so. In whose process
+    /// nothing runs, nobody is told.
+    pub fn check(&self, sim: &Sim) -> Option<String> {
+        let items = &mut *self.0.lock();
+        let mut wrong = None;
+        items.workers.retain_mut(|worker| {
+            let Some(item) = worker.claim.upgrade() else { return false };
+            let made = items.claims.get(item.node()).copied();
+            if made.is_some_and(|made| made as u64 == item.fencing_token()) || item.is_being_settled() {
+                worker.gone_since = None;
+                return true;
+            }
+            let gone_since = *worker.gone_since.get_or_insert(sim.now());
+            let is_due = sim.now() > gone_since + nanos(sim.plan.session_timeout);
+            if is_due && !sim.hosts.lock()[worker.host].is_paused() && item.is_held() {
+                wrong = Some(format!("h{} has {item:?}, whose claim has been gone for so long", worker.host));
+            }
+            true
+        });
+        wrong
+    }
+
+    /// Why a claim cannot have been lost like that: somebody has deleted it, and nobody does in this world.
+    pub fn is_lost(&self, item: &Item, error: &Error) -> Option<String> {
+        let is_deleted = error.reason() == Some(LostReason::Deleted);
+        (is_deleted && self.0.lock().is_exclusive).then(|| format!("somebody deleted the claim of {item:?}"))
     }
 
     /// A worker is about to settle it. If its process ends now, nobody knows whether it did.

@@ -13,7 +13,7 @@ use crate::observing::Leaders;
 use crate::plan::Plan;
 use crate::rounds::Rounds;
 use crate::server::Changes;
-use crate::sim::{HostId, Instant, Sim};
+use crate::sim::{HostId, Instant, Sim, nanos};
 use crate::solo::Solo;
 use crate::standing::{Contender, Kind, Standing, parse};
 use crate::subject::Subject;
@@ -451,6 +451,10 @@ impl Ledger {
                 if std::mem::replace(&mut holding.has_heard, true) {
                     wrongs.push(format!("h{host} heard twice that it lost {name}"));
                 }
+                let is_forced = holding.nodes.iter().any(|node| book.forced.contains(node));
+                if reason == Some(LostReason::Deleted) && !is_forced {
+                    wrongs.push(format!("h{host} heard that {name} was deleted, which nobody did"));
+                }
                 if reason == Some(LostReason::Revoked) && !book.is_any_asked(&holding.nodes) {
                     wrongs.push(format!("h{host} heard that {name} was revoked, which nobody did"));
                 }
@@ -491,6 +495,7 @@ impl Ledger {
     // ---- at every step
 
     pub fn check(&self, sim: &Sim) {
+        self.items.check(sim).into_iter().for_each(|wrong| self.accuse(wrong));
         let mut holdings = std::mem::take(&mut *self.holdings.lock());
         if holdings.is_empty() {
             return;
@@ -531,6 +536,15 @@ impl Ledger {
             let gone_since = *holding.gone_since.get_or_insert(sim.now());
             if is_whole {
                 holding.gone_since = None;
+            }
+            // Force cannot be foreseen, but by then each answer that keeps the session says so.
+            let is_late = !is_whole && sim.now() > gone_since + nanos(sim.plan.session_timeout);
+            if is_late && holding.held.upgrade().is_some_and(|held| held.is_held()) {
+                wrongs.push(format!(
+                    "h{} holds {}, which has been gone for so long",
+                    holding.host,
+                    holding.name()
+                ));
             }
             let is_unaware = !holding.has_heard && !holding.has_denied && !is_forced;
             let due = (resumed + GRACE).max(gone_since + ON_ITS_WAY);

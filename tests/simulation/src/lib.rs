@@ -19,11 +19,13 @@
 //! nothing is left.
 
 mod clock;
+mod combinations;
 mod commits;
 mod committing;
 mod counting;
 mod executor;
 mod following;
+mod hand;
 mod items;
 mod ledger;
 mod meeting;
@@ -48,19 +50,23 @@ mod tally;
 mod tokens;
 mod trace;
 mod views;
+mod walk;
 mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use pairs::{Course, Walk, courses};
+pub use combinations::combinations;
+pub use pairs::{courses, troubled_commits};
 use plan::Plan;
 pub use riding::{Riding, What};
 use rng::Rng;
 use scenario::Party;
 use sim::{DAWN, Process, Sim, nanos};
 pub use standstill::{Standstill, rehearse};
+use subject::Subject;
 pub use tally::Tally;
+pub use walk::{Walk, Walks};
 
 /// How a seed went.
 #[derive(Debug)]
@@ -82,7 +88,18 @@ pub struct Outcome {
 /// What the workers of a seed are after, which is known before anything runs.
 pub fn subject(seed: u64) -> &'static str {
     let drawn = || Plan::draw(&mut Rng::new(seed)).subject;
-    subject::Subject::instead(seed).unwrap_or_else(drawn).name()
+    Subject::instead(seed).unwrap_or_else(drawn).name()
+}
+
+/// All rows of cases in which two crash, or two requests meet trouble; or in which one request does.
+pub fn rows(is_pairs: bool) -> Vec<Box<dyn Walks>> {
+    let mut all: Vec<Box<dyn Walks>> = Vec::new();
+    all.extend(combinations(is_pairs).into_iter().map(|row| Box::new(row) as Box<dyn Walks>));
+    all.extend(troubled_commits(is_pairs).into_iter().map(|row| Box::new(row) as Box<dyn Walks>));
+    if is_pairs {
+        all.extend(courses().into_iter().map(|row| Box::new(row) as Box<dyn Walks>));
+    }
+    all
 }
 
 /// Runs one seed; `aloud` prints every event.
@@ -132,7 +149,11 @@ fn play(sim: &Arc<Sim>) -> Result<(), String> {
 
     mischief::heal(sim);
     parties.iter().for_each(|party| party.wind_up());
-    let patience = sim.plan.patience() + sim.plan.round_trips(ROUND_TRIPS * sim.ledger.commits.open());
+    // Each host begins one more then.
+    let last =
+        if matches!(sim.plan.subject, Subject::TwoPhaseCommit { .. }) { sim.plan.hosts as u32 } else { 0 };
+    let patience =
+        sim.plan.patience() + sim.plan.round_trips(ROUND_TRIPS * (sim.ledger.commits.open() + last));
     let are_idle = |_: &Sim| parties.iter().all(|party| party.working() == 0);
     let mut is_idle = until(sim, patience, are_idle)?;
     // Items that are paused come later, also those that somebody was giving back when the faults ended.

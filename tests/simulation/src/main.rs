@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::process::{Command, ExitCode};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use zkrecipes_simulation::{Course, Outcome, Tally, Walk, courses, run, subject};
+use zkrecipes_simulation::{Outcome, Tally, Walk, Walks, rows, run, subject};
 
 const HELP: &str = "\
 Runs the recipes under simulated faults and virtual time; one seed is one schedule.
@@ -16,8 +16,11 @@ Runs the recipes under simulated faults and virtual time; one seed is one schedu
   --only WORD of these seeds, those whose workers are after something with this in its
               name: plain lock, read/write lock, semaphore, multi-lock, election,
               counter, group, tree, queue, double barrier, two-phase commit
-  --pairs     instead, of one seed: a coordinator and two sites of a two-phase commit, of which
-              any two crash, at every pair of their requests; --only NAME for one pair
+  --singles   instead, of one seed: every request of a client that uses a recipe, with everything
+              that can happen to one; --only NAME for one case, or for those that begin so
+  --pairs     the same with every pair of requests, for plain lock, queue, election, counter and
+              two-phase commit; and any two crashes of a coordinator and two sites
+  --stop      end with the first seed that fails
   --trace     print every event
   --help      this text";
 
@@ -25,12 +28,15 @@ struct Arguments {
     first: u64,
     count: u64,
     aloud: bool,
+    stops: bool,
     only: String,
-    pairs: bool,
+    /// Cases of one request, or of two.
+    rows: Option<bool>,
 }
 
 fn arguments() -> Result<Option<Arguments>, String> {
-    let (mut first, mut count, mut aloud, mut only, mut pairs) = (None, None, false, String::new(), false);
+    let (mut first, mut count, mut aloud, mut stops) = (None, None, false, false);
+    let (mut only, mut rows) = (String::new(), None);
     let mut given = std::env::args().skip(1);
     while let Some(argument) = given.next() {
         let mut number = || {
@@ -41,14 +47,16 @@ fn arguments() -> Result<Option<Arguments>, String> {
             "--seeds" => count = Some(number()?),
             "--seed" => first = Some(number()?),
             "--only" => only = given.next().ok_or("--only needs a word")?,
-            "--pairs" => pairs = true,
+            "--singles" => rows = Some(false),
+            "--pairs" => rows = Some(true),
+            "--stop" => stops = true,
             "--trace" => aloud = true,
             "--help" | "-h" => return Ok(None),
             other => return Err(format!("{other:?} is no option; see --help")),
         }
     }
-    let count = count.unwrap_or(if first.is_some() || pairs { 1 } else { 100 });
-    Ok(Some(Arguments { first: first.unwrap_or(1), count, aloud, only, pairs }))
+    let count = count.unwrap_or(if first.is_some() || rows.is_some() { 1 } else { 100 });
+    Ok(Some(Arguments { first: first.unwrap_or(1), count, aloud, stops, only, rows }))
 }
 
 fn main() -> ExitCode {
@@ -65,8 +73,8 @@ fn main() -> ExitCode {
     };
     // A broken promise is reported with its seed; the panic that may have been part of it is in there.
     std::panic::set_hook(Box::new(|_| {}));
-    if arguments.pairs {
-        return walk(&arguments);
+    if let Some(is_pairs) = arguments.rows {
+        return walk(&arguments, is_pairs);
     }
     let begun = Instant::now();
     let (mut failed, mut steps, mut simulated) = (Vec::new(), 0, Duration::ZERO);
@@ -81,6 +89,9 @@ fn main() -> ExitCode {
         if outcome.failure.is_some() {
             report(&outcome, arguments.aloud);
             failed.push(outcome.seed);
+            if arguments.stops {
+                break;
+            }
         }
     }
     let took = begun.elapsed().as_secs_f64();
@@ -100,6 +111,10 @@ fn main() -> ExitCode {
         "{} items taken, {} dead letters, {} rounds entered, {} commits and {} aborts, {} crashes, {} faults",
         all.items, all.deaths, all.rounds, all.commits, all.aborts, all.crashes, all.faults
     );
+    println!(
+        "{} containers collected between two requests, {} times nobody could create, {} times the servers' clock was set",
+        all.collected, all.refusals, all.settings
+    );
     if !failed.is_empty() {
         println!("failed: {}", failed.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
     }
@@ -107,26 +122,28 @@ fn main() -> ExitCode {
     if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn walk(arguments: &Arguments) -> ExitCode {
+fn walk(arguments: &Arguments, is_pairs: bool) -> ExitCode {
     let begun = Instant::now();
-    // The name of a pair begins with that of its course.
-    let is_wanted = |course: &String| course.contains(&arguments.only) || arguments.only.starts_with(course);
-    let courses = courses().into_iter().filter(|course| is_wanted(&course.to_string()));
+    // The name of a case begins with that of its row.
+    let is_wanted = |row: &String| row.contains(&arguments.only) || arguments.only.starts_with(row);
+    let rows = rows(is_pairs).into_iter().filter(|row| is_wanted(&row.to_string()));
+    let rows: Vec<Arc<dyn Walks>> = rows.map(Arc::from).collect();
     let seeds = (0..arguments.count).map(|nth| arguments.first.wrapping_add(nth));
-    let work: Vec<_> = courses.flat_map(|course| seeds.clone().map(move |seed| (seed, course))).collect();
+    let work: Vec<_> =
+        rows.iter().flat_map(|row| seeds.clone().map(move |seed| (seed, row.clone()))).collect();
     let is_alone = work.len() == 1;
-    let all = Mutex::new((work.into_iter(), Walk::default(), 0));
+    let all = Mutex::new((work.into_iter(), BTreeMap::<String, Walk>::new(), 0));
     let take = || all.lock().ok()?.0.next();
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
             scope.spawn(|| {
-                while let Some((seed, course)) = take() {
+                while let Some((seed, row)) = take() {
                     let (walk, failed) = match is_alone {
-                        true => here(seed, course, Some(&*arguments.only).filter(|_| arguments.aloud)),
-                        false => apart(seed, course),
+                        true => here(seed, &*row, Some(&*arguments.only).filter(|_| arguments.aloud)),
+                        false => apart(seed, &*row, is_pairs),
                     };
                     if let Ok(mut all) = all.lock() {
-                        all.1 += walk;
+                        *all.1.entry(row.what()).or_default() += walk;
                         all.2 += failed;
                     }
                 }
@@ -134,34 +151,40 @@ fn walk(arguments: &Arguments) -> ExitCode {
         }
     });
     let Ok((_, all, failed)) = all.into_inner() else { return ExitCode::FAILURE };
+    let mut sum = Walk::default();
+    for (what, walk) in all {
+        println!("{what}: {} cases, {} of them whole", walk.cases, walk.whole);
+        sum += walk;
+    }
     println!(
-        "{} pairs, both crashed in {}, {} steps, {} commits and {} aborts in {:.1} s",
-        all.pairs,
-        all.both,
-        all.steps,
-        all.commits,
-        all.aborts,
+        "{} cases, all of it happened in {}, {} steps, {} commits and {} aborts in {:.1} s",
+        sum.cases,
+        sum.whole,
+        sum.steps,
+        sum.commits,
+        sum.aborts,
         begun.elapsed().as_secs_f64()
     );
-    println!("{} passed, {failed} failed", all.pairs.saturating_sub(failed));
+    println!("{} passed, {failed} failed", sum.cases.saturating_sub(failed));
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Walks a course, and tells what failed.
-fn here(seed: u64, course: Course, aloud: Option<&str>) -> (Walk, u64) {
-    let mut walk = course.walk(seed, 1, 1, aloud);
-    println!("seed {seed}, {course}: {} pairs, both crashed in {}", walk.pairs, walk.both);
+/// Walks a row, and tells what failed.
+fn here(seed: u64, row: &dyn Walks, aloud: Option<&str>) -> (Walk, u64) {
+    let mut walk = row.walk(seed, 1, 1, aloud);
+    println!("seed {seed}, {row}: {} cases, all of it happened in {}", walk.cases, walk.whole);
     let failures = std::mem::take(&mut walk.failures);
-    failures.iter().for_each(|(name, outcome)| report_pair(name, outcome));
+    failures.iter().for_each(|(name, outcome)| report_case(name, outcome));
     (walk, failures.len() as u64)
 }
 
 /// The same in a process of its own. What a client that crashed had in memory is never freed, as little as in life, where its
-/// process is gone; all courses in one process take more memory than most machines have.
-fn apart(seed: u64, course: Course) -> (Walk, u64) {
+/// process is gone; all rows in one process take more memory than most machines have.
+fn apart(seed: u64, row: &dyn Walks, is_pairs: bool) -> (Walk, u64) {
+    let kind = if is_pairs { "--pairs" } else { "--singles" };
     let program = std::env::current_exe().and_then(|program| {
         let mut command = Command::new(program);
-        command.args(["--pairs", "--seed", &seed.to_string(), "--only", &course.to_string()]).output()
+        command.args([kind, "--seed", &seed.to_string(), "--only", &row.to_string()]).output()
     });
     let said = program.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let mut lines: Vec<_> = said.lines().collect();
@@ -170,24 +193,27 @@ fn apart(seed: u64, course: Course) -> (Walk, u64) {
         last.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
     };
     let (passed_and_failed, counts) = (numbers(), numbers());
-    lines.iter().for_each(|line| println!("{line}"));
+    // What it says of its row all say of theirs together.
+    lines.pop();
+    lines.iter().filter(|_| passed_and_failed.get(1) != Some(&0)).for_each(|line| println!("{line}"));
     match (&*passed_and_failed, &*counts) {
-        (&[_, failed], &[pairs, both, steps, commits, aborts, ..]) => {
-            (Walk { pairs, both, steps, commits, aborts, failures: Vec::new() }, failed)
+        (&[_, failed], &[cases, whole, steps, commits, aborts, ..]) => {
+            (Walk { cases, whole, steps, commits, aborts, failures: Vec::new() }, failed)
         }
         _ => {
-            println!("seed {seed}, {course}: ended in the middle of it");
+            println!("seed {seed}, {row}: ended in the middle of it");
             (Walk::default(), 1)
         }
     }
 }
 
-fn report_pair(name: &str, outcome: &Outcome) {
+fn report_case(name: &str, outcome: &Outcome) {
     let seed = outcome.seed;
+    let kind = if name.contains(" and ") { "--pairs" } else { "--singles" };
     println!("seed {seed}, {name} failed: {}", outcome.failure.as_deref().unwrap_or_default());
     outcome.last.iter().for_each(|line| println!("  {line}"));
     println!(
-        "again: cargo run -p zkrecipes-simulation --release -- --pairs --seed {seed} --only {name:?} --trace"
+        "again: cargo run -p zkrecipes-simulation --release -- {kind} --seed {seed} --only {name:?} --trace"
     );
 }
 

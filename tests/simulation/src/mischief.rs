@@ -59,6 +59,16 @@ pub fn strike(sim: &Arc<Sim>) {
         let host = sim.chance(|rng| rng.below(sim.plan.hosts as u64) as HostId);
         return sim.at(sim.now(), Due::Crash(host));
     }
+    if sim.plan.is_clock_set && sim.chance(|rng| rng.one_in(4)) {
+        return sim.net.lock().set_clock(sim);
+    }
+    if sim.plan.is_refused && sim.chance(|rng| rng.one_in(6)) {
+        let lapse = sim.chance(|rng| lapse(rng, sim.plan.session_timeout));
+        if sim.net.lock().refuse(sim).is_some() {
+            sim.at(sim.now() + nanos(lapse), Due::Allow);
+        }
+        return;
+    }
     let (host, kind, lapse) = sim.chance(|rng| {
         (rng.below(sim.plan.hosts as u64) as HostId, rng.below(28), lapse(rng, sim.plan.session_timeout))
     });
@@ -177,7 +187,11 @@ pub fn rejoin(sim: &Sim, member: usize) {
 pub fn heal(sim: &Sim) {
     tell!(sim, "no more faults");
     sim.ledger.calm();
-    sim.net.lock().heal(sim.now());
+    let mut net = sim.net.lock();
+    net.heal(sim.now());
+    net.allow(sim);
+    net.server.ahead = 0;
+    drop(net);
     (0..sim.plan.hosts).for_each(|host| sim.go_on(host));
     (1..sim.plan.members).for_each(|member| rejoin(sim, member));
 }

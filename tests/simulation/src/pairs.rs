@@ -12,15 +12,16 @@ use std::time::Duration;
 
 use zkrecipes::session::clock::Clock;
 use zkrecipes::{
-    Client, ClientOptions, CommitMode, ErrorKind, Outcome as Decided, Proposal, Result, TwoPhaseCommit,
+    Client, ClientOptions, CommitMode, Error, ErrorKind, Outcome as Decided, Proposal, Result, TwoPhaseCommit,
 };
 
 use crate::clock::HostClock;
 use crate::committing::{is_taken, is_told, site};
-use crate::plan::{Crash, Plan};
+use crate::plan::{Crash, Plan, Trouble, TroubleKind};
 use crate::rng::Rng;
 use crate::sim::{HostId, Process, Sim};
 use crate::subject::{PATH, Subject};
+use crate::walk::{Walk, Walks};
 use crate::wire::HostDial;
 use crate::{Outcome, conclude, tell, until};
 
@@ -88,49 +89,20 @@ impl fmt::Display for Course {
     }
 }
 
-/// What became of the pairs of a course.
-#[derive(Default, Debug)]
-pub struct Walk {
-    pub pairs: u64,
-    /// In which both crashed.
-    pub both: u64,
-    pub steps: u64,
-    pub commits: u64,
-    pub aborts: u64,
-    /// The pairs that broke a promise, by name.
-    pub failures: Vec<(String, Outcome)>,
-}
-
-impl std::ops::AddAssign for Walk {
-    fn add_assign(&mut self, other: Walk) {
-        self.pairs += other.pairs;
-        self.both += other.both;
-        self.steps += other.steps;
-        self.commits += other.commits;
-        self.aborts += other.aborts;
-        self.failures.extend(other.failures);
+impl Walks for Course {
+    fn what(&self) -> String {
+        "two-phase commit, two crashes".to_owned()
     }
-}
 
-impl Course {
-    /// Every pair, or from the `first` request on only every so many of either; `aloud` prints every event of the one that
-    /// is called so.
-    pub fn walk(&self, seed: u64, first: u64, every: usize, aloud: Option<&str>) -> Walk {
+    fn walk(&self, seed: u64, first: u64, every: usize, aloud: Option<&str>) -> Walk {
         let mut walk = Walk::default();
         for i in (first..).step_by(every) {
             let mut has_first = false;
             for j in (first..).step_by(every) {
                 let name = format!("{self}: {i} and {j}");
                 let (outcome, crashed) = self.run(seed, [i, j], aloud == Some(&*name));
-                walk.pairs += 1;
-                walk.both += u64::from(crashed == [true, true]);
-                walk.steps += outcome.steps;
-                walk.commits += outcome.tally.commits;
-                walk.aborts += outcome.tally.aborts;
                 let has_failed = outcome.failure.is_some();
-                if has_failed {
-                    walk.failures.push((name, outcome));
-                }
+                walk.count(name, outcome, crashed == [true, true]);
                 has_first |= crashed[0];
                 // A run that failed says nothing of how many requests there are.
                 if !crashed[1] || has_failed {
@@ -143,20 +115,21 @@ impl Course {
         }
         walk
     }
+}
 
+impl Course {
     /// How it went, and who crashed.
     fn run(&self, seed: u64, at: [u64; 2], aloud: bool) -> (Outcome, [bool; 2]) {
         let _chances = Sim::chances(seed);
         let mut rng = Rng::new(seed);
-        let mut plan = plan(&mut rng);
-        plan.subject = Subject::TwoPhaseCommit { mode: self.mode };
+        let mut plan = plan(&mut rng, self.mode);
         plan.away = Some(self.times.away);
         let crash =
             |nth: usize| Crash { host: self.hosts[nth], at: at[nth], is_applied: self.is_applied[nth] };
         plan.crashes = vec![crash(0), crash(1)];
         let sim = Sim::of(plan, rng, aloud);
         tell!(sim, "{self}: {at:?}");
-        let failure = self.play(&sim).err();
+        let failure = play(&sim, self.refuses, self.times.to_vote).err();
         let crashes = |host: HostId| sim.hosts.lock()[host].crashes;
         let crashed = match self.hosts {
             [one, other] if one == other => [crashes(one) > 0, crashes(one) > 1],
@@ -164,52 +137,137 @@ impl Course {
         };
         (conclude(&sim, seed, failure), crashed)
     }
+}
 
-    fn play(&self, sim: &Arc<Sim>) -> std::result::Result<(), String> {
-        let world =
-            Arc::new(World { refuses: self.refuses, to_vote: self.times.to_vote, ..World::default() });
-        for host in 0..sim.plan.hosts {
-            let clock = HostClock { sim: sim.clone(), host };
-            let member = Arc::new(Member { sim: sim.clone(), host, clock, world: world.clone() });
-            sim.processes.lock().push(member.clone());
-            member.launch();
-        }
-        let commits = &sim.ledger.commits;
-        if !until(sim, PATIENCE, |sim| commits.are_all_done(1) && open(sim).is_empty())? {
-            return Err(format!("not finished after {PATIENCE:?}, and there is {:?}", open(sim)));
-        }
-        // Who is away comes back, and has one look.
-        sim.ledger.calm();
-        world.is_over.store(true, Ordering::Relaxed);
-        let has_ended = |sim: &Sim| {
-            let is_closed = world.closed.load(Ordering::Relaxed) == sim.plan.hosts;
-            is_closed && sim.tasks() == 0 && sim.net.lock().server.sessions() == 0
-        };
-        if !until(sim, PATIENCE, has_ended)? {
-            return Err(format!("{} tasks outlive their clients", sim.tasks()));
-        }
-        if let Some(wrong) = sim.ledger.reckon() {
-            return Err(wrong);
-        }
-        let server = &sim.net.lock().server;
-        match (server.leftovers().len(), server.watches()) {
-            (0, 0) => Ok(()),
-            (nodes, watches) => Err(format!("{nodes} nodes and {watches} watches are left behind")),
-        }
+fn play(sim: &Arc<Sim>, refuses: bool, to_vote: Duration) -> std::result::Result<(), String> {
+    let world = Arc::new(World { refuses, to_vote, ..World::default() });
+    for host in 0..sim.plan.hosts {
+        let clock = HostClock { sim: sim.clone(), host };
+        let member = Arc::new(Member { sim: sim.clone(), host, clock, world: world.clone() });
+        sim.processes.lock().push(member.clone());
+        member.launch();
+    }
+    let commits = &sim.ledger.commits;
+    if !until(sim, PATIENCE, |sim| commits.are_all_done(1) && open(sim).is_empty())? {
+        return Err(format!("not finished after {PATIENCE:?}, and there is {:?}", open(sim)));
+    }
+    // Who is away comes back, and has one look.
+    sim.ledger.calm();
+    world.is_over.store(true, Ordering::Relaxed);
+    let has_ended = |sim: &Sim| {
+        let is_closed = world.closed.load(Ordering::Relaxed) == sim.plan.hosts;
+        is_closed && sim.tasks() == 0 && sim.net.lock().server.sessions() == 0
+    };
+    if !until(sim, PATIENCE, has_ended)? {
+        return Err(format!("{} tasks outlive their clients", sim.tasks()));
+    }
+    if let Some(wrong) = sim.ledger.reckon() {
+        return Err(wrong);
+    }
+    let server = &sim.net.lock().server;
+    match (server.leftovers().len(), server.watches()) {
+        (0, 0) => Ok(()),
+        (nodes, watches) => Err(format!("{nodes} nodes and {watches} watches are left behind")),
     }
 }
 
-fn plan(rng: &mut Rng) -> Plan {
-    let ms = Duration::from_millis;
-    let mut plan = Plan::draw(rng);
-    (plan.naming, plan.numbers_left) = (zkrecipes::Naming::Curator, None);
-    (plan.members, plan.lag) = (1, Duration::ZERO);
+fn plan(rng: &mut Rng, mode: CommitMode) -> Plan {
+    let mut plan = Plan::quiet(rng);
+    plan.subject = Subject::TwoPhaseCommit { mode };
     (plan.hosts, plan.workers) = (1 + SITES.len(), 1);
     (plan.session_timeout, plan.tick) = (SESSION, SESSION / 4);
-    plan.latency = ms(0)..=ms(1);
-    (plan.spikes, plan.snares, plan.forces, plan.requests) = (0, 0, 0, 0);
-    (plan.is_leader_tired, plan.asks, plan.probes) = (false, Duration::ZERO, false);
     plan
+}
+
+/// One or two that meet trouble at a request, but for which these are.
+#[derive(Clone, Debug)]
+pub struct TroubledCommit {
+    mode: CommitMode,
+    troubles: Vec<(HostId, TroubleKind)>,
+}
+
+/// With one trouble each, or with two; then where the coordinator decides.
+pub fn troubled_commits(is_pairs: bool) -> Vec<TroubledCommit> {
+    let mut all = Vec::new();
+    for first in TroubleKind::ALL {
+        if !is_pairs {
+            for mode in [CommitMode::Coordinator, CommitMode::Peer] {
+                all.extend(
+                    [COORDINATOR, SITES[0]]
+                        .map(|host| TroubledCommit { mode, troubles: vec![(host, first)] }),
+                );
+            }
+            continue;
+        }
+        for second in TroubleKind::ALL {
+            for [one, other] in [[COORDINATOR, COORDINATOR], [COORDINATOR, SITES[0]], [SITES[0], SITES[0]]] {
+                let troubles = vec![(one, first), (other, second)];
+                all.push(TroubledCommit { mode: CommitMode::Coordinator, troubles });
+            }
+        }
+    }
+    all
+}
+
+impl fmt::Display for TroubledCommit {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let who = |host: HostId| if host == COORDINATOR { "coordinator" } else { "site" };
+        let all = self.troubles.iter().map(|(host, kind)| format!("{}: {}", who(*host), kind.name()));
+        write!(f, "two-phase commit, {:?}, {}", self.mode, all.collect::<Vec<_>>().join(", then "))
+    }
+}
+
+impl Walks for TroubledCommit {
+    fn what(&self) -> String {
+        let many = if self.troubles.len() == 1 { "one request" } else { "two requests" };
+        format!("two-phase commit, {many}")
+    }
+
+    fn walk(&self, seed: u64, first: u64, every: usize, aloud: Option<&str>) -> Walk {
+        let mut walk = Walk::default();
+        let hosts: Vec<_> = self.troubles.iter().map(|(host, _)| *host).collect();
+        for one in (first..).step_by(every) {
+            let mut has_first = false;
+            let others = if hosts == [hosts[0]; 2] { one + 1 } else { first };
+            for other in (others..).step_by(every) {
+                let at = [one, other];
+                let name = format!(
+                    "{self}: {}",
+                    if hosts.len() == 1 { format!("{one}") } else { format!("{one} and {other}") }
+                );
+                let (outcome, met) = self.run(seed, at, aloud == Some(&*name));
+                let is_whole = met.iter().all(|met| *met);
+                let has_failed = outcome.failure.is_some();
+                walk.count(name, outcome, is_whole);
+                has_first |= met[0];
+                if hosts.len() == 1 || !met[1] || has_failed {
+                    break;
+                }
+            }
+            if !has_first || walk.failures.len() > 3 {
+                break;
+            }
+        }
+        walk
+    }
+}
+
+impl TroubledCommit {
+    /// How it went, and which of the requests met trouble.
+    fn run(&self, seed: u64, at: [u64; 2], aloud: bool) -> (Outcome, Vec<bool>) {
+        let _chances = Sim::chances(seed);
+        let mut rng = Rng::new(seed);
+        let mut plan = plan(&mut rng, self.mode);
+        let troubles = self.troubles.iter().zip(at);
+        plan.troubles = troubles.map(|((host, kind), at)| Trouble { host: *host, at, kind: *kind }).collect();
+        (plan.members, plan.homes) = (3, vec![1, 2, 0]);
+        let sim = Sim::of(plan, rng, aloud);
+        tell!(sim, "{self}: {at:?}");
+        let failure = play(&sim, false, LONG).err();
+        let met = sim.plan.troubles.iter().map(|trouble| sim.hosts.lock()[trouble.host].asked >= trouble.at);
+        let met = met.collect();
+        (conclude(&sim, seed, failure), met)
+    }
 }
 
 /// What stands of transactions, and of what sites were asked.
@@ -262,15 +320,38 @@ impl Member {
         let sink = HostClock { sim: sim.clone(), host };
         client.deliver_through(move |_, job| sink.spawn(Box::pin(async move { job() })));
         let Subject::TwoPhaseCommit { mode } = sim.plan.subject else { return Ok(()) };
-        let commits = client.two_phase_commit(PATH, mode)?;
-        match host {
-            COORDINATOR => self.coordinate(&commits).await?,
-            _ => self.take_part(&commits).await?,
+        let withdrawal = sim.hosts.lock()[host].withdrawal.clone();
+        loop {
+            // Each with a handle of its own: what another one has in hand ends with that.
+            let part = self.do_its_part(client.two_phase_commit(PATH, mode)?);
+            let ended = tokio::select! {
+                biased;
+                ended = part => Some(ended),
+                () = withdrawal.notified() => None,
+            };
+            match ended {
+                Some(Ok(())) => break,
+                Some(Err(error)) if !self.may_try_again(&error) => return Err(error),
+                _ => self.nap().await,
+            }
         }
-        drop(commits);
         client.close(Some(Duration::from_secs(20))).await?;
         self.world.closed.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    async fn do_its_part(&self, commits: TwoPhaseCommit) -> Result<()> {
+        match self.host {
+            COORDINATOR => self.coordinate(&commits).await,
+            _ => self.take_part(&commits).await,
+        }
+    }
+
+    /// Crashes alone surprise nobody else.
+    fn may_try_again(&self, error: &Error) -> bool {
+        let is_known =
+            matches!(error.kind(), ErrorKind::ConnectionLost | ErrorKind::NotHeld | ErrorKind::Exists);
+        is_known && !self.sim.plan.troubles.is_empty()
     }
 
     fn is_over(&self) -> bool {

@@ -14,6 +14,8 @@ pub struct Plan {
     pub subject: Subject,
     /// Whose names the nodes have.
     pub naming: Naming,
+    /// Of some hosts they are others', which share the line.
+    pub guests: Vec<(HostId, Naming)>,
     /// How many numbers are left to a new queue, if not all of them.
     pub numbers_left: Option<i32>,
     /// Servers; the first one leads.
@@ -55,8 +57,20 @@ pub struct Plan {
     pub probes: bool,
     /// Processes that are to end at one of their requests.
     pub crashes: Vec<Crash>,
+    /// What is to happen to requests of theirs.
+    pub troubles: Vec<Trouble>,
     /// After how long a process that has crashed is started again, where that is not left to chance.
     pub away: Option<Duration>,
+    /// Requests after which the servers look for containers to collect; beside their rounds.
+    pub collects: u64,
+    /// Requests that get lost with their connection while a node of that very session is deleted by force.
+    pub thefts: u64,
+    /// The clock of the servers is set, ahead and back.
+    pub is_clock_set: bool,
+    /// For a while nobody may create anything at some path.
+    pub is_refused: bool,
+    /// How long a call goes on without an answer, if not as long as usual.
+    pub gives_up: Option<Duration>,
 }
 
 /// The end of a host's process. If a host has several, each process that it starts ends by the next of them.
@@ -67,6 +81,61 @@ pub struct Crash {
     pub at: u64,
     /// The request is carried out, and its answer lost.
     pub is_applied: bool,
+}
+
+/// What happens to one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trouble {
+    pub host: HostId,
+    /// Which request of the host, counted from 1 through all its processes; pings and handshakes do not count.
+    pub at: u64,
+    pub kind: TroubleKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TroubleKind {
+    Lost,
+    AnswerLost,
+    /// The answer is lost, and the client goes on at another server.
+    Elsewhere,
+    /// The answer is lost, and the session is ended.
+    SessionEnded,
+    KilledBefore,
+    KilledAfter,
+    /// Whoever waits for the call withdraws it.
+    Withdrawn,
+    /// The containers that are empty are collected.
+    Collected,
+    /// Somebody deletes a node of the session.
+    Deleted,
+}
+
+impl TroubleKind {
+    pub const ALL: [TroubleKind; 9] = [
+        TroubleKind::Lost,
+        TroubleKind::AnswerLost,
+        TroubleKind::Elsewhere,
+        TroubleKind::SessionEnded,
+        TroubleKind::KilledBefore,
+        TroubleKind::KilledAfter,
+        TroubleKind::Withdrawn,
+        TroubleKind::Collected,
+        TroubleKind::Deleted,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            TroubleKind::Lost => "lost",
+            TroubleKind::AnswerLost => "answer lost",
+            TroubleKind::Elsewhere => "answer lost and another server",
+            TroubleKind::SessionEnded => "answer lost and session ended",
+            TroubleKind::KilledBefore => "process killed before",
+            TroubleKind::KilledAfter => "process killed after",
+            TroubleKind::Withdrawn => "call withdrawn",
+            TroubleKind::Collected => "containers collected",
+            TroubleKind::Deleted => "node deleted by another",
+        }
+    }
 }
 
 fn ms(ms: u64) -> Duration {
@@ -86,6 +155,7 @@ impl Plan {
         let mut plan = Plan {
             subject: Subject::draw(rng),
             naming: *rng.pick(&[Naming::Curator, Naming::Curator, Naming::Kazoo, Naming::Zookeeper]),
+            guests: Vec::new(),
             numbers_left: rng.one_in(8).then(|| rng.below(100) as i32),
             members: *rng.pick(&[1, 3, 3, 5]),
             lag: ms(*rng.pick(&[0, 2, 50])),
@@ -109,7 +179,13 @@ impl Plan {
             homes: Vec::new(),
             probes: rng.one_in(2),
             crashes: Vec::new(),
+            troubles: Vec::new(),
             away: None,
+            collects: 0,
+            thefts: 0,
+            is_clock_set: false,
+            is_refused: false,
+            gives_up: None,
         };
         if plan.is_leader_tired {
             // Followers give up a leader after five ticks, and it is to stand still for about a session timeout.
@@ -119,6 +195,40 @@ impl Plan {
             plan.asks = rng.duration(Duration::ZERO..=plan.tick / 2);
         }
         plan
+    }
+
+    /// A world in which nothing goes wrong by itself.
+    pub fn quiet(rng: &mut Rng) -> Plan {
+        let mut plan = Plan::draw(rng);
+        (plan.naming, plan.numbers_left) = (Naming::Curator, None);
+        (plan.members, plan.lag) = (1, Duration::ZERO);
+        plan.latency = ms(0)..=ms(1);
+        (plan.spikes, plan.snares, plan.forces, plan.requests) = (0, 0, 0, 0);
+        (plan.is_leader_tired, plan.asks, plan.probes) = (false, Duration::ZERO, false);
+        plan
+    }
+
+    /// What is drawn apart from the rest, for two seeds in three: the others are the schedules that they were before there was this.
+    pub fn widen(&mut self, seed: u64) {
+        let rng = &mut Rng::new(seed.rotate_left(24) ^ !0);
+        if rng.one_in(3) {
+            return;
+        }
+        self.collects = *rng.pick(&[0, 1, 4, 40]);
+        self.thefts = if self.forces > 0 { *rng.pick(&[0, 30, 100]) } else { 0 };
+        self.is_clock_set = rng.one_in(2);
+        self.is_refused = rng.one_in(3) && self.subject.may_be_refused();
+        let part = *rng.pick(&[2, 4, 12]);
+        self.gives_up = (rng.one_in(3) && self.subject.may_give_up()).then(|| self.session_timeout / part);
+        if self.subject.is_line_of_all() && rng.one_in(2) {
+            let others = [Naming::Curator, Naming::Kazoo, Naming::Zookeeper];
+            self.guests = (1..self.hosts).map(|host| (host, *rng.pick(&others))).collect();
+        }
+    }
+
+    /// Whose names the nodes of a host have.
+    pub fn naming_of(&self, host: HostId) -> Naming {
+        self.guests.iter().find(|(guest, _)| *guest == host).map_or(self.naming, |(_, naming)| *naming)
     }
 
     /// How long it may take after the last fault until everybody who waits has had their turn: sessions that are gone
@@ -150,6 +260,13 @@ impl Plan {
         let stuck =
             if self.spikes > 0 { once * crate::net::SPIKE / self.spikes as u32 } else { Duration::ZERO };
         (once + stuck) * count
+    }
+
+    /// Whether somebody takes away what is not theirs.
+    pub fn is_forced(&self) -> bool {
+        let takes =
+            |trouble: &Trouble| matches!(trouble.kind, TroubleKind::SessionEnded | TroubleKind::Deleted);
+        self.forces > 0 || self.troubles.iter().any(takes)
     }
 
     /// All workers of all hosts.

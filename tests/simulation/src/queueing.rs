@@ -39,6 +39,10 @@ enum Order {
 }
 
 impl QueueKind {
+    /// A queue as most are.
+    pub const USUAL: QueueKind =
+        QueueKind { shards: 1, order: Order::Arrival, max_items: None, attempts: None, is_careful: false };
+
     pub fn draw(rng: &mut Rng) -> QueueKind {
         let order = *rng.pick(&[Order::Arrival, Order::Arrival, Order::Rank, Order::Due]);
         let shards = if order == Order::Arrival { *rng.pick(&[1, 1, 3]) } else { 1 };
@@ -95,7 +99,7 @@ impl AnyQueue {
         }
     }
 
-    async fn put(&self, items: &[String], rank: i32, limit: Option<Duration>) -> Result<()> {
+    pub(crate) async fn put(&self, items: &[String], rank: i32, limit: Option<Duration>) -> Result<()> {
         match (self, items, limit) {
             (AnyQueue::Plain(queue, _), [one], None) => queue.put(one.as_bytes()).await,
             (AnyQueue::Plain(queue, _), [one], Some(limit)) => queue.put_timeout(one.as_bytes(), limit).await,
@@ -152,7 +156,7 @@ impl Party {
             Err(error) => error.put().unwrap_or(0),
         };
         items.went_in(&names[..went_in]);
-        if put.as_ref().is_err_and(|error| error.kind() == ErrorKind::Timeout) {
+        if put.as_ref().is_err_and(|error| error.kind() == ErrorKind::Timeout || self.is_refusal(error)) {
             let wrong = items.refused(&names[went_in..]);
             wrong.into_iter().for_each(|wrong| self.accuse(wrong));
         }
@@ -208,16 +212,32 @@ impl Party {
         tell!(sim, "h{} claims {} {item:?}", self.host, String::from_utf8_lossy(item.data()));
         let wrong = items.claimed(self.host, &item, Arc::downgrade(&item), wall(sim));
         wrong.into_iter().for_each(|wrong| self.accuse(wrong));
+        if sim.plan.thefts > 0 && sim.chance(|rng| rng.one_in(2)) {
+            let told = sim.clone();
+            item.on_lost(move |_| told.ledger.count(|tally| tally.losses += 1));
+        }
         if is_idle {
             self.nap(self.up_to(sim.plan.hold)).await;
         }
         let data = item.data().to_vec();
         items.settles(self.host, &data);
-        self.settle(item, is_idle).await;
+        let unsettled = self.settle(item, is_idle).await;
         items.has_settled(self.host, &data);
+        // Who does not know whether it is done has it in hand for a while.
+        if unsettled.is_some() && is_idle {
+            self.nap(self.up_to(sim.plan.session_timeout * 2)).await;
+        }
     }
 
-    async fn settle(&self, item: Arc<Item>, is_idle: bool) {
+    /// What was lost was lost to somebody.
+    fn expect_of(&self, item: &Item, what: &str, result: Result<()>, allowed: &[ErrorKind]) {
+        let lost = result.as_ref().err().filter(|error| allowed.contains(&error.kind()));
+        let wrong = lost.and_then(|error| self.sim.ledger.items.is_lost(item, error));
+        wrong.into_iter().for_each(|wrong| self.accuse(wrong));
+        self.expect(what, result, allowed);
+    }
+
+    async fn settle(&self, item: Arc<Item>, is_idle: bool) -> Option<Arc<Item>> {
         let (sim, ledger, lost) = (&self.sim, &self.sim.ledger.items, &[ErrorKind::NotHeld]);
         match sim.chance(|rng| rng.below(10)) {
             0 if is_idle => {
@@ -225,19 +245,19 @@ impl Party {
                 let given = item.nack().await;
                 let wrong = given.as_ref().ok().and_then(|()| ledger.given_back(&item, deaths));
                 wrong.into_iter().for_each(|wrong| self.accuse(wrong));
-                self.expect("nack", given, lost);
+                self.expect_of(&item, "nack", given, lost);
             }
             1 if is_idle => drop(item),
             2 if is_idle => {
                 ledger.gives_back(self.host, item.data());
                 self.expect("leave", item.leave(true).await, &[]);
             }
-            3 if is_idle => self.expect("release", item.release().await, lost),
+            3 if is_idle => self.expect_of(&item, "release", item.release().await, lost),
             4 if is_idle => {
                 let acknowledging = item.ack();
                 tokio::select! {
                     biased;
-                    done = acknowledging => self.has_done(&item, done),
+                    done = acknowledging => drop(self.has_done(&item, done)),
                     () = self.nap(self.up_to(LOOKS)) => self.may_have_done(&item),
                 }
             }
@@ -245,9 +265,9 @@ impl Party {
                 let left = item.leave(false).await;
                 let is_lost = left.as_ref().is_err_and(|error| error.kind() == ErrorKind::Lost);
                 if is_lost {
-                    self.expect("leave", left, &[ErrorKind::Lost])
+                    self.expect_of(&item, "leave", left, &[ErrorKind::Lost])
                 } else {
-                    self.has_done(&item, left)
+                    self.has_done(&item, left);
                 }
             }
             6 => {
@@ -261,17 +281,20 @@ impl Party {
                 if done.is_ok() && !ledger.has_effect(item.data()) {
                     self.accuse(format!("{item:?} is done, and its effect is not there"));
                 }
-                self.has_done(&item, done);
+                return self.has_done(&item, done).then_some(item);
             }
             _ => {
                 let done = item.ack().await;
-                self.has_done(&item, done);
+                return self.has_done(&item, done).then_some(item);
             }
         }
+        None
     }
 
-    fn has_done(&self, item: &Item, done: Result<()>) {
+    /// Whether that is not known.
+    fn has_done(&self, item: &Item, done: Result<()>) -> bool {
         tell!(self.sim, "h{} has done {item:?}: {}", self.host, outcome(&done));
+        let is_unknown = done.as_ref().is_err_and(|error| error.kind() == ErrorKind::ConnectionLost);
         match done {
             Ok(()) => {
                 self.sim.ledger.count(|tally| tally.items += 1);
@@ -279,8 +302,9 @@ impl Party {
                 wrong.into_iter().for_each(|wrong| self.accuse(wrong));
             }
             Err(error) if error.kind() == ErrorKind::ConnectionLost => self.may_have_done(item),
-            Err(error) => self.expect("ack", Err(error), &[ErrorKind::NotHeld]),
+            Err(error) => self.expect_of(item, "ack", Err(error), &[ErrorKind::NotHeld]),
         }
+        is_unknown
     }
 
     fn may_have_done(&self, item: &Item) {
@@ -289,7 +313,7 @@ impl Party {
     }
 
     /// Takes whatever is left, also of the dead, when nobody puts any more.
-    async fn leave_nothing(&self, queue: &AnyQueue) {
+    pub(crate) async fn leave_nothing(&self, queue: &AnyQueue) {
         let dead = queue.dead();
         loop {
             match queue.try_claim().await {

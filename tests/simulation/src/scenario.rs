@@ -40,7 +40,14 @@ impl Process for Party {
 
 impl Party {
     pub fn start(sim: &Arc<Sim>, host: HostId) -> Arc<Party> {
-        let party = Arc::new(Party {
+        let party = Party::idle(sim, host);
+        party.clone().launch();
+        party
+    }
+
+    /// One that is told what to do.
+    pub(crate) fn idle(sim: &Arc<Sim>, host: HostId) -> Arc<Party> {
+        Arc::new(Party {
             sim: sim.clone(),
             host,
             clock: HostClock { sim: sim.clone(), host },
@@ -48,9 +55,7 @@ impl Party {
             working: AtomicUsize::new(sim.plan.workers),
             may_close: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
-        });
-        party.clone().launch();
-        party
+        })
     }
 
     /// Workers end when they have finished what they are at.
@@ -156,12 +161,14 @@ impl Party {
         self.working.fetch_sub(1, Ordering::Relaxed);
     }
 
-    async fn connect(&self) -> Client {
+    pub(crate) async fn connect(&self) -> Client {
         loop {
-            let options = ClientOptions::default()
-                .session_timeout(self.sim.plan.session_timeout)
+            let plan = &self.sim.plan;
+            let mut options = ClientOptions::default()
+                .session_timeout(plan.session_timeout)
                 .identity(format!("h{}", self.host))
-                .naming(self.sim.plan.naming);
+                .naming(plan.naming_of(self.host));
+            options.retry.give_up_after = plan.gives_up.or(options.retry.give_up_after);
             let dial = HostDial { sim: self.sim.clone(), host: self.host };
             let clock = Arc::new(HostClock { sim: self.sim.clone(), host: self.host });
             match Client::connect_over(Box::new(dial), clock, "simulated:2181", options).await {
@@ -250,6 +257,7 @@ impl Party {
         let fate = match changed {
             Ok(Some(value)) => Fate::Made(value),
             Ok(None) => Fate::NotMade,
+            Err(error) if self.is_refusal(&error) => Fate::NotMade,
             Err(error) if error.message().contains("was not changed") => Fate::NotMade,
             Err(error) if error.kind() == ErrorKind::ConnectionLost => {
                 tell!(sim, "h{}: {error}", self.host);
@@ -332,6 +340,7 @@ impl Party {
             }
             (ErrorKind::Cancelled, _) => ledger.count(|tally| tally.cancellations += 1),
             (ErrorKind::ConnectionLost, _) => {}
+            _ if self.is_refusal(&error) => {}
             (kind, limit) => {
                 self.accuse(format!("{} from an acquire within {limit:?}: {error}", kind.name()))
             }
@@ -387,7 +396,7 @@ impl Party {
         }
     }
 
-    fn begin(&self, ticket: u64, held: &Arc<Held>) -> u64 {
+    pub(crate) fn begin(&self, ticket: u64, held: &Arc<Held>) -> u64 {
         let id = self.sim.ledger.granted(&self.sim, self.host, ticket, held);
         held.on_lost({
             let sim = self.sim.clone();
@@ -432,7 +441,7 @@ impl Party {
         }
     }
 
-    async fn write_guarded(&self, held: &Held) {
+    pub(crate) async fn write_guarded(&self, held: &Held) {
         let transaction = held.guarded();
         let written = match transaction.delete("/nowhere", None) {
             Ok(()) => transaction.commit().await,
@@ -482,9 +491,15 @@ impl Party {
         }
     }
 
+    /// Nothing was done, since somebody has taken the right to.
+    pub(crate) fn is_refusal(&self, error: &Error) -> bool {
+        self.sim.plan.is_refused && error.kind() == ErrorKind::Denied
+    }
+
     pub(crate) fn expect(&self, what: &str, result: Result<()>, allowed: &[ErrorKind]) {
         if let Err(error) = result
             && error.kind() != ErrorKind::ConnectionLost
+            && !self.is_refusal(&error)
             && !allowed.contains(&error.kind())
         {
             self.accuse(format!("{} from {what}: {}", error.kind().name(), sentence(&error)));

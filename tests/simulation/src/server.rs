@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use zkrecipes_embedded::machine::{Cluster, Config, Machine, Note, Now, Output};
 use zkrecipes_embedded::wire::{
-    Event, Hello, Op, Reader, ReplyHead, Request, RequestHead, SubWrite, Writer, XID_EVENT, frame_at,
+    Event, Op, Reader, ReplyHead, Request, RequestHead, XID_EVENT, frame_at,
     op_name, parse_request,
 };
 
 use crate::net::{ConnId, Down, Net, Up};
-use crate::plan::Plan;
+use crate::plan::{Plan, TroubleKind};
 use crate::rng::Rng;
 use crate::sim::{DAWN, Due, HostId, Instant, Sim, nanos};
 use crate::snapshot::{self, Node};
@@ -25,9 +25,11 @@ use crate::trace::short;
 const ADMIN: ConnId = 1 << 32;
 
 pub struct Server {
-    cluster: Cluster,
+    pub(super) cluster: Cluster,
     /// When the servers' clock showed nothing.
     zero: Instant,
+    /// How far it is ahead of what it should show, in milliseconds.
+    pub(super) ahead: i64,
     outputs: Vec<Output>,
     is_paused: bool,
     is_stopped: bool,
@@ -37,7 +39,9 @@ pub struct Server {
     checked: BTreeMap<HostId, Instant>,
     /// What arrived during a pause, in order.
     backlog: VecDeque<(ConnId, Up)>,
-    next_admin: ConnId,
+    pub(super) next_admin: ConnId,
+    /// Where nobody may create anything for a while.
+    pub(super) refused: Vec<String>,
     ground: Ground,
     is_followed: bool,
     is_mortal: bool,
@@ -45,14 +49,14 @@ pub struct Server {
     seen_zxid: i64,
     /// What is there, where that is followed.
     followed: Vec<Node>,
-    standing: Arc<Standing>,
+    pub(super) standing: Arc<Standing>,
     /// Who was asked to go: the node says so only until its owner writes it again.
     asked: HashSet<String>,
     /// Which parents of contenders there were at the last look.
     parents: Vec<String>,
     /// Nodes that should not outlast the last worker.
     leftovers: Vec<String>,
-    changes: Changes,
+    pub(super) changes: Changes,
 }
 
 /// What a leader does after a pause, and how soon: each is done by a thread of its own.
@@ -91,6 +95,7 @@ impl Server {
         Server {
             cluster,
             zero: DAWN - nanos(plan.clock),
+            ahead: 0,
             outputs: Vec::new(),
             is_paused: false,
             is_stopped: false,
@@ -98,6 +103,7 @@ impl Server {
             checked: BTreeMap::new(),
             backlog: VecDeque::new(),
             next_admin: ADMIN,
+            refused: Vec::new(),
             ground: plan.ground(),
             is_followed: plan.subject.is_followed(),
             is_mortal: plan.subject.is_mortal(),
@@ -224,9 +230,14 @@ impl Server {
         self.cluster.leader().sessions().len()
     }
 
-    fn clock(&self, now: Instant) -> Now {
+    pub(super) fn clock(&self, now: Instant) -> Now {
         let mono = Duration::from_nanos(now - self.zero);
-        Now { mono, wall: 1_700_000_000_000 + mono.as_millis() as i64 }
+        Now { mono, wall: 1_700_000_000_000 + mono.as_millis() as i64 + self.ahead }
+    }
+
+    /// Nobody can do anything to it now.
+    pub(super) fn is_away(&self) -> bool {
+        self.is_paused || self.is_stopped || self.cluster.is_leader_paused()
     }
 }
 
@@ -293,7 +304,12 @@ impl Net {
         let planned = host.filter(|_| op != Op::CONNECT && op != Op::PING);
         let planned = planned.and_then(|host| sim.ends_at_request(host)).map(Snare::crash);
         let is_calm = sim.ledger.is_calm();
-        let snare = planned.or(snare).filter(|_| !is_calm);
+        let is_stolen = op != Op::CONNECT && op != Op::PING && sim.chance(|rng| rng.one_in(sim.plan.thefts));
+        let trouble = host.filter(|_| op != Op::CONNECT && op != Op::PING);
+        let trouble = trouble.and_then(|host| Some((host, sim.trouble_at_request(host)?)));
+        let session = self.server.cluster.session_of(conn);
+        let planned = planned.or(trouble.and_then(|(_, kind)| Snare::of(kind)));
+        let snare = planned.or(snare).or(is_stolen.then_some(Snare::Theft)).filter(|_| !is_calm);
         if let Some(snare) = snare {
             sim.ledger.count_fault();
             tell!(sim, "c{conn} {snare:?} at {}", op_name(op));
@@ -307,7 +323,10 @@ impl Net {
         if let Some(host) = host.filter(|_| crashes) {
             sim.at(sim.now(), Due::Crash(host));
         }
-        if matches!(snare, Some(Snare::BreakBefore | Snare::CrashBefore)) {
+        if snare == Some(Snare::Theft) {
+            self.delete_one_of(sim, session);
+        }
+        if matches!(snare, Some(Snare::BreakBefore | Snare::CrashBefore | Snare::Theft)) {
             self.cut_unanswered(sim, conn, &[]);
             return self.close(conn);
         }
@@ -336,10 +355,14 @@ impl Net {
             }
             _ => {}
         }
+        if let Some((host, kind)) = trouble.filter(|_| !is_calm) {
+            self.befall(sim, host, session, kind);
+        }
+        self.collect_containers(sim);
     }
 
     /// Sends on what the machine says; nothing to `mute`, whose connection is breaking: that is handed back.
-    fn dispatch(&mut self, sim: &Sim, mute: Option<ConnId>) -> Vec<u8> {
+    pub(super) fn dispatch(&mut self, sim: &Sim, mute: Option<ConnId>) -> Vec<u8> {
         let mut unsaid = Vec::new();
         let now = self.server.clock(sim.now());
         let mut outputs = std::mem::take(&mut self.server.outputs);
@@ -511,46 +534,6 @@ impl Net {
             self.dispatch(sim, None);
         }
     }
-
-    // ---- by force
-
-    /// Somebody deletes a node that is not theirs.
-    pub fn delete_by_force(&mut self, sim: &Sim, path: &str) {
-        if self.server.is_paused || self.server.is_stopped || self.server.cluster.is_leader_paused() {
-            return;
-        }
-        tell!(sim, "{} deleted by force", short(path));
-        let conn = self.server.next_admin;
-        self.server.next_admin += 1;
-        let now = self.server.clock(sim.now());
-        let cluster = &mut self.server.cluster;
-        cluster.open(conn, ([127, 0, 0, 1], 50_000).into(), 0);
-        let hello = Hello { zxid_seen: 0, timeout: 4000, session: 0, password: &[0; 16], read_only: None };
-        let delete = Request::Write(SubWrite::Delete { path: path.into(), version: -1 });
-        for frame in [hello.frame(), request(1, &delete), request(2, &Request::Close)] {
-            cluster.frame(conn, &frame[4..], now);
-        }
-        cluster.closed(conn);
-        self.server.changes.forced.push(path.to_owned());
-        self.dispatch(sim, None);
-    }
-
-    /// The server gives a session up before its time; that is force to its nodes, too.
-    pub fn expire_by_force(&mut self, sim: &Sim) {
-        let sessions = self.server.cluster.leader().sessions();
-        let is_away =
-            self.server.is_paused || self.server.is_stopped || self.server.cluster.is_leader_paused();
-        if sessions.is_empty() || is_away {
-            return;
-        }
-        let session = sim.chance(|rng| *rng.pick(&sessions));
-        tell!(sim, "session {:x} is ended by force", session & 0xffff);
-        self.server.cluster.leader_mut().expire(session);
-        let all = self.server.standing.all().iter();
-        let its_own = all.filter(|contender| contender.session == session);
-        self.server.changes.forced.extend(its_own.map(|contender| contender.path.clone()));
-        self.dispatch(sim, None);
-    }
 }
 
 /// A fault that lies in wait for a request.
@@ -561,9 +544,24 @@ enum Snare {
     CrashBefore,
     CrashAfter,
     Force,
+    /// The connection breaks, and a node of its session goes.
+    Theft,
 }
 
 impl Snare {
+    /// What becomes of the request itself.
+    fn of(trouble: TroubleKind) -> Option<Snare> {
+        match trouble {
+            TroubleKind::Lost => Some(Snare::BreakBefore),
+            TroubleKind::AnswerLost | TroubleKind::Elsewhere | TroubleKind::SessionEnded => {
+                Some(Snare::BreakAfter)
+            }
+            TroubleKind::KilledBefore => Some(Snare::CrashBefore),
+            TroubleKind::KilledAfter => Some(Snare::CrashAfter),
+            TroubleKind::Withdrawn | TroubleKind::Collected | TroubleKind::Deleted => None,
+        }
+    }
+
     fn crash(is_applied: bool) -> Snare {
         if is_applied { Snare::CrashAfter } else { Snare::CrashBefore }
     }
@@ -579,12 +577,6 @@ impl Snare {
         }
         rng.one_in(plan.forces).then_some(Snare::Force)
     }
-}
-
-fn request(xid: i32, request: &Request<'_>) -> Vec<u8> {
-    let mut frame = Writer::request(xid, request.op());
-    request.write(&mut frame);
-    frame.finish()
 }
 
 fn describe(op: Op, frame: &[u8]) -> String {

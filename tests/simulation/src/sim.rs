@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use zkrecipes::session::clock::Later;
 use zkrecipes::session::random;
 
 use crate::executor::Tasks;
 use crate::ledger::Ledger;
 use crate::net::{ConnId, Net};
-use crate::plan::Plan;
+use crate::plan::{Plan, Trouble, TroubleKind};
 use crate::rng::Rng;
 use crate::server::Waking;
 use crate::solo::Solo;
@@ -53,6 +54,13 @@ pub struct Host {
     /// How many of its processes have ended so, and how much the present one has asked for.
     pub crashes: usize,
     pub requests: u64,
+    /// How much all of them together have, and how much of that met trouble.
+    pub asked: u64,
+    pub met: usize,
+    /// The server that it tries first, if it was sent there.
+    pub home: Option<usize>,
+    /// Told when a call of it is to be withdrawn.
+    pub withdrawal: Arc<Notify>,
     /// When it last came back from a pause or a stall, or its clock jumped.
     pub resumed: Instant,
     /// How far its clock has run ahead of the world's.
@@ -92,6 +100,8 @@ pub enum Due {
     Crash(HostId),
     /// It is started again.
     Restart(HostId),
+    /// Everybody may create again what was refused.
+    Allow,
     /// The next fault.
     Mischief,
     /// Nothing, but somebody waits for that moment.
@@ -123,6 +133,7 @@ impl Sim {
         let mut rng = Rng::new(seed);
         let mut plan = Plan::draw(&mut rng);
         plan.subject = Subject::instead(seed).unwrap_or(plan.subject);
+        plan.widen(seed);
         Sim::of(plan, rng, aloud)
     }
 
@@ -244,6 +255,16 @@ impl Sim {
         (crash.at == state.requests).then_some(crash.is_applied)
     }
 
+    /// The same; what is to happen to the request.
+    pub fn trouble_at_request(&self, host: HostId) -> Option<TroubleKind> {
+        let state = &mut self.hosts.lock()[host];
+        state.asked += 1;
+        let is_it = |trouble: &&Trouble| trouble.host == host && trouble.at == state.asked;
+        let kind = self.plan.troubles.iter().find(is_it)?.kind;
+        state.met += 1;
+        Some(kind)
+    }
+
     fn restart(self: &Arc<Self>, host: HostId) {
         self.hosts.lock()[host].is_dead = false;
         let process = self.processes.lock()[host].clone();
@@ -338,6 +359,7 @@ impl Sim {
             Due::Crash(host) => self.crash(host),
             Due::Restart(host) => self.restart(host),
             Due::Ambush => crate::mischief::ambush(self),
+            Due::Allow => self.net.lock().allow(self),
             Due::Mischief => crate::mischief::strike(self),
             Due::Look => {}
         }

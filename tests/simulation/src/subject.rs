@@ -51,7 +51,7 @@ pub enum Subject {
     },
 }
 
-const HOME: &str = "/locks";
+pub const HOME: &str = "/locks";
 pub const PATH: &str = "/locks/simulated";
 
 impl Subject {
@@ -71,9 +71,9 @@ impl Subject {
         match rng.below(12) {
             0 => Some(Subject::Election { layout: ElectionLayout::Latch }),
             1 => Some(Subject::Election { layout: ElectionLayout::Selector }),
-            2 | 3 => Some(Subject::Counter),
+            2 => Some(Subject::Counter),
             5 => Some(Subject::Tree),
-            6 | 8 => Some(Subject::mortal(&mut rng)),
+            3 | 6 | 8 => Some(Subject::mortal(&mut rng)),
             7 => Some(Subject::Group { is_party: rng.one_in(3) }),
             _ => None,
         }
@@ -106,10 +106,24 @@ impl Subject {
         }
     }
 
-    /// Whether several workers of a client may use one handle; two who read and write through one are one party, and two who
-    /// join are one member.
+    /// Whether several workers of a client may use one handle; two who join through one are one member.
     pub fn may_share(self) -> bool {
-        !matches!(self, Subject::ReadWrite | Subject::Group { .. })
+        !matches!(self, Subject::Group { .. })
+    }
+
+    /// Whether those who name their nodes as others do stand in one line all the same.
+    pub fn is_line_of_all(self) -> bool {
+        matches!(self, Subject::Lock { .. } | Subject::ReadWrite | Subject::MultiLock { .. })
+    }
+
+    /// Whether it goes on when nobody may create anything for a while. Who follows has nothing to be told then.
+    pub fn may_be_refused(self) -> bool {
+        !matches!(self, Subject::Group { .. } | Subject::Tree | Subject::DoubleBarrier { .. })
+    }
+
+    /// Whether whoever is not answered for a moment comes again.
+    pub fn may_give_up(self) -> bool {
+        !matches!(self, Subject::Group { .. } | Subject::Tree)
     }
 
     /// Whether there is something to follow instead of something to hold.

@@ -20,6 +20,9 @@ pub struct Tally {
     pub aborts: u64,
     pub crashes: u64,
     pub faults: u64,
+    pub collected: u64,
+    pub refusals: u64,
+    pub settings: u64,
 }
 
 impl AddAssign for Tally {
@@ -39,5 +42,8 @@ impl AddAssign for Tally {
         self.aborts += other.aborts;
         self.crashes += other.crashes;
         self.faults += other.faults;
+        self.collected += other.collected;
+        self.refusals += other.refusals;
+        self.settings += other.settings;
     }
 }

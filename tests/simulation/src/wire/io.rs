@@ -143,9 +143,10 @@ impl Io {
     fn dial(&self, attempt: u64, named: usize) {
         let state = &mut *self.state.lock();
         let first = *state.first.get_or_insert(named);
-        let member = match self.sim.plan.homes.get(self.host) {
-            Some(home) if named == first => *home,
-            Some(home) if named == *home => first,
+        let moved = self.sim.hosts.lock()[self.host].home;
+        let member = match moved.or(self.sim.plan.homes.get(self.host).copied()) {
+            Some(home) if named == first => home,
+            Some(home) if named == home => first,
             _ => named,
         };
         // What was tried before is given up, or may come about all the same.
