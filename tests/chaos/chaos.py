@@ -3,6 +3,7 @@
 everybody was told, and says which promise was not kept. README.md says more.
 
     chaos.py [--servers embedded|zookeeper|ensemble] [--seconds 600 | --minutes 10] [--seed N] [--rate CALLS_A_SECOND]
+             [--languages rust,python]
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class World:
         self.tables = tables()
         self._diary = diary
         self._seats = sum(table.seats for table in self.tables)
-        self._ways = {language: Way(servers) for language in (*LANGUAGES, *guests())}
+        self._ways = {language: Way(servers) for language in (*options.languages, *guests())}
         self._drivers: dict[str, Driver] = {}
         self._born: Counter[str] = Counter()
         self._paths: Counter[str] = Counter()
@@ -114,7 +115,7 @@ class World:
         sitting = list[asyncio.Task[None]]()
         for number, table in enumerate(self.tables):
             for place in range(table.seats):
-                seats = [language] if language == GUEST and table.kind == "lock" and place == 0 else LANGUAGES
+                seats = [language] if language == GUEST and table.kind == "lock" and place == 0 else self.options.languages
                 if seats[(number + place) % len(seats)] == language:
                     seat = len(sitting)
                     me = Player(driver, SESSIONS[seat % len(SESSIONS)], seat, self.history, table.recipe)
@@ -304,9 +305,9 @@ def covered(history: History) -> str:
     return "\n".join(lines)
 
 
-def missing(profile: str) -> list[str]:
+def missing(profile: str, languages: Iterable[str]) -> list[str]:
     """What is to be built before."""
-    programs = [Path(word) for language in LANGUAGES for word in command(language, profile) if "/" in word]
+    programs = [Path(word) for language in languages for word in command(language, profile) if "/" in word]
     return [str(program.relative_to(ROOT)) for program in programs if not program.exists()]
 
 
@@ -348,13 +349,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--rate", type=float, default=200, help="calls a second, about")
     parser.add_argument("--pause", type=float, default=PAUSE, help="seconds between two faults, on the average")
+    parser.add_argument(
+        "--languages", type=lambda told: told.split(","), default=LANGUAGES, help="which of them, with commas; all"
+    )
     parser.add_argument("--profile", default="debug", help="where the drivers are built, below target")
     options = parser.parse_args()
     # The observer's own troubles are nobody's.
     logging.getLogger("zkrecipes").setLevel(logging.CRITICAL)
     if options.minutes is not None:
         options.seconds = options.minutes * 60
-    if absent := missing(options.profile):
+    if absent := missing(options.profile, options.languages):
         print(f"{', '.join(absent)}: not there; `make build` builds it", file=sys.stderr)
         return 2
     return asyncio.run(run(options))
