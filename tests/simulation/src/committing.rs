@@ -73,7 +73,8 @@ impl Party {
                     }
                 }
             }
-            let limit = LOOKS + self.up_to(sim.plan.hold);
+            // Or who is far away would never hear of anything.
+            let limit = LOOKS + self.up_to(sim.plan.hold) + sim.plan.round_trips(4);
             match commits.next(Some(limit)).await {
                 Ok(proposal) => may_have_missed |= self.answer(&name, &proposal).await.is_none(),
                 Err(error) => {

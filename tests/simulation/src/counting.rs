@@ -12,10 +12,9 @@ pub struct Sums(Solo<Inner>);
 struct Inner {
     /// The values that were told.
     told: BTreeSet<i64>,
+    /// Those that were not made are taken off again.
     begun: i64,
     made: i64,
-    /// Of which nobody knows whether they were made.
-    open: i64,
 }
 
 /// What became of a change.
@@ -47,7 +46,7 @@ impl Sums {
                 }
             }
             Fate::NotMade => sums.begun -= 1,
-            Fate::Open => sums.open += 1,
+            Fate::Open => {}
         }
         None
     }
@@ -55,7 +54,8 @@ impl Sums {
     /// The value while nobody counts any more.
     pub fn final_value(&self, value: i64) -> Option<String> {
         let sums = self.0.lock();
-        let (least, most) = (sums.made, sums.made + sums.open);
+        // Of which nobody was told, because the process has ended, may have been made, too.
+        let (least, most) = (sums.made, sums.begun);
         let wrong = !(least..=most).contains(&value);
         wrong.then(|| format!("{least} to {most} changes were made, and the value is {value}"))
     }

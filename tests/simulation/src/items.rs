@@ -69,6 +69,8 @@ struct Fate {
     settling: Vec<HostId>,
     /// Where it stands, as the server has it.
     place: Option<Place>,
+    /// The same when it was seen last: what was taken for nobody goes back to where it was.
+    last: Option<Place>,
     /// How often it became a dead letter.
     deaths: u64,
 }
@@ -218,8 +220,9 @@ impl Items {
         }
         for (name, fate) in &mut items.all {
             let place = places.get(&**name).map(|(place, _)| *place);
-            let before = std::mem::replace(&mut fate.place, place);
+            fate.place = place;
             let Some(place) = place else { continue };
+            let before = fate.last.replace(place);
             if fate.is_over || fate.has_effect {
                 wrong = Some(format!("somebody has {name}, and there it is"));
             }

@@ -278,6 +278,15 @@ impl Ledger {
     pub fn crashed(&self, host: HostId) {
         self.tally.lock().crashes += 1;
         self.items.crashed(host);
+        // Nobody is told of anything any more, and nobody waits.
+        let mut holdings = self.holdings.lock();
+        let (gone, rest): (Vec<_>, Vec<_>) = holdings.drain(..).partition(|holding| holding.host == host);
+        *holdings = rest;
+        drop(holdings);
+        let book = &mut *self.book.lock();
+        book.waiting.retain(|_, waiting| waiting.host != host);
+        book.familiar.remove(&host);
+        gone.into_iter().for_each(|holding| book.leaves(holding.nodes));
     }
 
     /// What is wrong at the end, when everybody has done what there was to do.

@@ -24,18 +24,22 @@ Runs the recipes under simulated faults and virtual time; one seed is one schedu
   --trace     print every event
   --help      this text";
 
+/// Given to a process that another one has started: it starts none itself.
+const PART: &str = "--part";
+
 struct Arguments {
     first: u64,
     count: u64,
     aloud: bool,
     stops: bool,
+    is_part: bool,
     only: String,
     /// Cases of one request, or of two.
     rows: Option<bool>,
 }
 
 fn arguments() -> Result<Option<Arguments>, String> {
-    let (mut first, mut count, mut aloud, mut stops) = (None, None, false, false);
+    let (mut first, mut count, mut aloud, mut stops, mut is_part) = (None, None, false, false, false);
     let (mut only, mut rows) = (String::new(), None);
     let mut given = std::env::args().skip(1);
     while let Some(argument) = given.next() {
@@ -50,13 +54,14 @@ fn arguments() -> Result<Option<Arguments>, String> {
             "--singles" => rows = Some(false),
             "--pairs" => rows = Some(true),
             "--stop" => stops = true,
+            PART => is_part = true,
             "--trace" => aloud = true,
             "--help" | "-h" => return Ok(None),
             other => return Err(format!("{other:?} is no option; see --help")),
         }
     }
     let count = count.unwrap_or(if first.is_some() || rows.is_some() { 1 } else { 100 });
-    Ok(Some(Arguments { first: first.unwrap_or(1), count, aloud, stops, only, rows }))
+    Ok(Some(Arguments { first: first.unwrap_or(1), count, aloud, stops, is_part, only, rows }))
 }
 
 fn main() -> ExitCode {
@@ -124,14 +129,20 @@ fn main() -> ExitCode {
 
 fn walk(arguments: &Arguments, is_pairs: bool) -> ExitCode {
     let begun = Instant::now();
-    // The name of a case begins with that of its row.
-    let is_wanted = |row: &String| row.contains(&arguments.only) || arguments.only.starts_with(row);
-    let rows = rows(is_pairs).into_iter().filter(|row| is_wanted(&row.to_string()));
-    let rows: Vec<Arc<dyn Walks>> = rows.map(Arc::from).collect();
+    let only = &*arguments.only;
+    let rows: Vec<Arc<dyn Walks>> = rows(is_pairs).into_iter().map(Arc::from).collect();
+    // The name of a case begins with that of its row, and that of a row may begin as another one's does.
+    let is_it =
+        |row: &String| *row == only || only.strip_prefix(&**row).is_some_and(|case| case.starts_with(": "));
+    let exact: Vec<_> = rows.iter().filter(|row| is_it(&row.to_string())).cloned().collect();
+    let rows = match exact.is_empty() {
+        true => rows.into_iter().filter(|row| row.to_string().contains(only)).collect(),
+        false => exact,
+    };
     let seeds = (0..arguments.count).map(|nth| arguments.first.wrapping_add(nth));
     let work: Vec<_> =
         rows.iter().flat_map(|row| seeds.clone().map(move |seed| (seed, row.clone()))).collect();
-    let is_alone = work.len() == 1;
+    let is_alone = work.len() == 1 || arguments.is_part;
     let all = Mutex::new((work.into_iter(), BTreeMap::<String, Walk>::new(), 0));
     let take = || all.lock().ok()?.0.next();
     std::thread::scope(|scope| {
@@ -184,7 +195,7 @@ fn apart(seed: u64, row: &dyn Walks, is_pairs: bool) -> (Walk, u64) {
     let kind = if is_pairs { "--pairs" } else { "--singles" };
     let program = std::env::current_exe().and_then(|program| {
         let mut command = Command::new(program);
-        command.args([kind, "--seed", &seed.to_string(), "--only", &row.to_string()]).output()
+        command.args([kind, PART, "--seed", &seed.to_string(), "--only", &row.to_string()]).output()
     });
     let said = program.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let mut lines: Vec<_> = said.lines().collect();

@@ -63,7 +63,8 @@ pub struct Plan {
     pub away: Option<Duration>,
     /// Requests after which the servers look for containers to collect; beside their rounds.
     pub collects: u64,
-    /// Requests that get lost with their connection while a node of that very session is deleted by force.
+    /// Requests that get lost with their connection while a node of that very session is deleted by force; and so do the
+    /// transactions that follow, for longer than a call goes on.
     pub thefts: u64,
     /// The clock of the servers is set, ahead and back.
     pub is_clock_set: bool,
@@ -214,12 +215,19 @@ impl Plan {
         if rng.one_in(3) {
             return;
         }
-        self.collects = *rng.pick(&[0, 1, 4, 40]);
+        // A node whose numbers are nearly used up looks as if it had had children.
+        self.collects = if self.numbers_left.is_some() { 0 } else { *rng.pick(&[0, 1, 4, 40]) };
+        if matches!(self.subject, Subject::DoubleBarrier { .. }) && self.forces > 0 {
+            // Rounds go by numbers. Who was deleted by force, and does not know, may have that of another one when they begin anew.
+            self.collects = 0;
+        }
         self.thefts = if self.forces > 0 { *rng.pick(&[0, 30, 100]) } else { 0 };
         self.is_clock_set = rng.one_in(2);
         self.is_refused = rng.one_in(3) && self.subject.may_be_refused();
         let part = *rng.pick(&[2, 4, 12]);
-        self.gives_up = (rng.one_in(3) && self.subject.may_give_up()).then(|| self.session_timeout / part);
+        // Who gives up before anything can be answered comes to nothing.
+        let gives_up = (self.session_timeout / part).max(self.round_trips(10));
+        self.gives_up = (rng.one_in(3) && self.subject.may_give_up()).then_some(gives_up);
         if self.subject.is_line_of_all() && rng.one_in(2) {
             let others = [Naming::Curator, Naming::Kazoo, Naming::Zookeeper];
             self.guests = (1..self.hosts).map(|host| (host, *rng.pick(&others))).collect();
@@ -251,7 +259,8 @@ impl Plan {
     /// How much longer it may take until so many nodes have gone: a client looks at eight for so long as they may be needed,
     /// then at twice as many, and so on.
     pub fn sweeping(&self, nodes: usize) -> Duration {
-        self.needed() * (nodes / 8 + 1).ilog2()
+        // Those that it looks at are taken at random, so that the last ones may have to wait once more.
+        self.needed() * (nodes / 8 * 2 + 1).ilog2()
     }
 
     /// How long so many take one after the other, with messages that get stuck among them.

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use zkrecipes_embedded::machine::{Cluster, Config, Machine, Note, Now, Output};
 use zkrecipes_embedded::wire::{
-    Event, Op, Reader, ReplyHead, Request, RequestHead, XID_EVENT, frame_at,
-    op_name, parse_request,
+    Event, Op, Reader, ReplyHead, Request, RequestHead, XID_EVENT, frame_at, op_name, parse_request,
 };
 
 use crate::net::{ConnId, Down, Net, Up};
@@ -37,6 +36,8 @@ pub struct Server {
     may_stall: Instant,
     /// When a host last asked whether its nodes stand.
     checked: BTreeMap<HostId, Instant>,
+    /// Until when each transaction of a host breaks its connection instead of arriving.
+    swallowed: BTreeMap<HostId, Instant>,
     /// What arrived during a pause, in order.
     backlog: VecDeque<(ConnId, Up)>,
     pub(super) next_admin: ConnId,
@@ -101,6 +102,7 @@ impl Server {
             is_stopped: false,
             may_stall: 0,
             checked: BTreeMap::new(),
+            swallowed: BTreeMap::new(),
             backlog: VecDeque::new(),
             next_admin: ADMIN,
             refused: Vec::new(),
@@ -309,6 +311,8 @@ impl Net {
         let trouble = trouble.and_then(|host| Some((host, sim.trouble_at_request(host)?)));
         let session = self.server.cluster.session_of(conn);
         let planned = planned.or(trouble.and_then(|(_, kind)| Snare::of(kind)));
+        let until = host.filter(|_| op == Op::MULTI).and_then(|host| self.server.swallowed.get(&host));
+        let planned = planned.or(until.filter(|until| **until > sim.now()).map(|_| Snare::BreakBefore));
         let snare = planned.or(snare).or(is_stolen.then_some(Snare::Theft)).filter(|_| !is_calm);
         if let Some(snare) = snare {
             sim.ledger.count_fault();
@@ -325,6 +329,8 @@ impl Net {
         }
         if snare == Some(Snare::Theft) {
             self.delete_one_of(sim, session);
+            let lapse = sim.plan.gives_up.unwrap_or_default() * 2;
+            host.map(|host| self.server.swallowed.insert(host, sim.now() + nanos(lapse)));
         }
         if matches!(snare, Some(Snare::BreakBefore | Snare::CrashBefore | Snare::Theft)) {
             self.cut_unanswered(sim, conn, &[]);
@@ -544,7 +550,7 @@ enum Snare {
     CrashBefore,
     CrashAfter,
     Force,
-    /// The connection breaks, and a node of its session goes.
+    /// The connection breaks, a node of its session goes, and for a while no transaction gets through.
     Theft,
 }
 
