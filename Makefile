@@ -106,8 +106,12 @@ guards: ## Breaks the lines that guard the promises, one by one, and expects the
 	@python tests/guards.py
 
 .PHONY: sim
-sim: ## The lock family under virtual time, one seed one schedule; ARGS="--seeds 500", "--seed 7 --trace" or --pairs
+sim: ## The recipes under virtual time, one seed one schedule; ARGS="--seeds 500", "--seed 7 --trace", --singles or --pairs
 	@cargo run --quiet --release -p zkrecipes-simulation -- $(ARGS)
+
+.PHONY: defects
+defects: ## Puts defects back, one by one, and expects the simulation to find them
+	@python tests/simulation/defects.py
 
 .PHONY: chaos
 chaos: ## All recipes in all languages while everything fails, and a checker; ARGS="--minutes 60 --seed 7 --servers embedded"

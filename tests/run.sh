@@ -124,7 +124,7 @@ part_pauses() {
     return "$status"
 }
 part_guards() { python tests/guards.py; }
-part_sim() { make sim ARGS="--seeds 300" && make sim ARGS=--pairs; }
+part_sim() { make sim ARGS="--seeds 300" && make sim ARGS=--singles && make sim ARGS=--pairs && make defects; }
 # The site with all references, without a warning and without a dead link; every page in a real browser.
 part_site() { make docs && make docs-screenshots; }
 # What it has in Python and Node was built ahead of all parts.

@@ -115,7 +115,9 @@ class World:
         sitting = list[asyncio.Task[None]]()
         for number, table in enumerate(self.tables):
             for place in range(table.seats):
-                seats = [language] if language == GUEST and table.kind == "lock" and place == 0 else self.options.languages
+                seats = (
+                    [language] if language == GUEST and table.kind == "lock" and place == 0 else self.options.languages
+                )
                 if seats[(number + place) % len(seats)] == language:
                     seat = len(sitting)
                     me = Player(driver, SESSIONS[seat % len(SESSIONS)], seat, self.history, table.recipe)
