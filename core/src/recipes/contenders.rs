@@ -10,8 +10,8 @@ use crate::path;
 use crate::session::call::{Call, Failure};
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Stat, WireError, Write};
-use crate::turn::REVOKE;
 use crate::turn::name::{ContenderName, Kind};
+use crate::turn::revocation;
 
 /// Somebody who holds a path or waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,12 +177,12 @@ impl SeenContender {
         let SeenContender { entry, data, stat } = self;
         Contender {
             node: entry.name,
-            identity: String::from_utf8_lossy(&data).into_owned(),
+            identity: String::from_utf8_lossy(revocation::said(&data)).into_owned(),
             kind: entry.kind.name().to_owned(),
             session_id: stat.ephemeral_owner as u64,
             since: at(stat.ctime),
             holds,
-            is_asked: data == REVOKE || stat.version > 0,
+            is_asked: revocation::is_request(&data) || stat.version > 0,
         }
     }
 }
@@ -235,8 +235,7 @@ pub(crate) async fn revoke(
     let verb = "revoke";
     let mut asked = Vec::new();
     for node in nodes {
-        // Writing the same word twice asks once.
-        match call.ask(verb, |server| server.set_data(&node, REVOKE, None)).await {
+        match revocation::ask(&mut call, verb, &node).await {
             Ok(stat) => asked.push((node, stat.czxid)),
             Err(Failure::Refused(WireError::NoNode)) => {}
             Err(failure) => return Err(failure.about(verb, &node)),

@@ -20,9 +20,9 @@ use crate::session::call::Call;
 use crate::session::clock::{Later, Moment};
 use crate::session::contenders_ahead::{AheadAtLastLook, ContendersAhead};
 use crate::session::delivery::{Live, Subscription};
-use crate::turn::REVOKE;
 use crate::turn::hold::Hold;
 use crate::turn::name::ContenderName;
+use crate::turn::revocation::REVOKE;
 
 /// A wait is told of when it has lasted so long, and again each time as much has passed. Tests have less time.
 static LONG_MS: AtomicU64 = AtomicU64::new(60_000);

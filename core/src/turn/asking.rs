@@ -2,8 +2,8 @@
 //!
 //! 1. Who is first in order leads, whatever its priority: what changes is who stands where. So exclusion, epochs and observers are
 //!    what they are without priorities, and so are the participants of others.
-//! 2. A candidate that has stood for a while (see [`SETTLING`]) asks each candidate of ours before it that is lower, by the word
-//!    for revocations. The names say who that is. A candidate before it that is as high asks for itself.
+//! 2. A candidate that has stood for a while (see [`SETTLING`]) asks each candidate of ours before it that is lower, as in
+//!    `revocation`. The names say who that is. A candidate before it that is as high asks for itself.
 //! 3. A waiting one that is asked makes a new node at the end, and then deletes the old one: it stands all the time. From there it
 //!    asks, and is asked, as everybody.
 //! 4. The first in order, who leads, is asked when nobody stands between: whoever asks is then the next to lead, and the gap is
@@ -19,10 +19,10 @@
 
 use std::time::Duration;
 
-use super::REVOKE;
 use super::name::ContenderName;
 use super::order::Contenders;
 use super::place::{Listing, Place};
+use super::revocation::{REVOKE, request};
 use crate::error::Result;
 use crate::path;
 use crate::session::call::Call;
@@ -101,11 +101,20 @@ impl MoveRequests {
     async fn ask(&mut self, place: &Place, call: &mut Call, verb: &str) -> Result<()> {
         let server_session = &place.server_session;
         while !self.lower.is_empty() && !server_session.has_ended() {
-            // In one flight, and in this order.
-            let ask = |name: &String| server_session.set_data(&path::join(&place.parent, name), REVOKE, None);
-            let flights: Vec<_> = self.lower.iter().map(ask).collect();
-            let mut unanswered = Vec::new();
-            for (name, flight) in std::mem::take(&mut self.lower).into_iter().zip(flights) {
+            // Each in one flight, and in this order.
+            let node = |name: &String| path::join(&place.parent, name);
+            let reads: Vec<_> = self.lower.iter().map(|name| server_session.get_data(&node(name))).collect();
+            let (mut requests, mut unanswered) = (Vec::new(), Vec::new());
+            for (name, flight) in std::mem::take(&mut self.lower).into_iter().zip(reads) {
+                match call.receive(verb, flight).await? {
+                    Ok((data, _)) => requests.push((name, request(&data))),
+                    Err(error) if error.is_unanswered() => unanswered.push(name),
+                    Err(_) => requests.push((name, REVOKE.to_vec())),
+                }
+            }
+            let ask = |(name, word): &(String, Vec<u8>)| server_session.set_data(&node(name), word, None);
+            let flights: Vec<_> = requests.iter().map(ask).collect();
+            for ((name, _), flight) in requests.into_iter().zip(flights) {
                 match call.receive(verb, flight).await? {
                     Err(WireError::ConnectionLoss) => unanswered.push(name),
                     // It has gone, or we may not write there: it is waited for.

@@ -31,6 +31,7 @@ pub(crate) mod local_handoff;
 pub(crate) mod name;
 pub(crate) mod order;
 pub(crate) mod place;
+pub(crate) mod revocation;
 
 use asking::MoveRequests;
 use grant::{Grant, OwnNodeWatch};
@@ -38,9 +39,7 @@ use line::{Departure, Position, TurnNews};
 use name::{ContenderName, Kind};
 use order::Contenders;
 use place::{Entered, Listing, Node, Place, TurnRequest};
-
-/// What somebody writes into a contender's node to ask it to let go; Curator's word.
-pub(crate) const REVOKE: &[u8] = b"__REVOKE__";
+use revocation::is_request;
 
 /// Queues and waits until the turn is ours. Whatever ends this early leaves nothing behind.
 pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<Grant> {
@@ -427,9 +426,9 @@ impl<'a> Wait<'a> {
         let mut arming = Arming::Armed;
         if let Some(flight) = own_flight {
             match call.receive(verb, flight).await? {
-                Ok((data, _, _)) if data == REVOKE && self.asking.is_some() => return Ok(Arming::Asked),
+                Ok((data, _, _)) if is_request(&data) && self.asking.is_some() => return Ok(Arming::Asked),
                 Ok((data, _, watch)) => {
-                    self.is_revoked |= data == REVOKE;
+                    self.is_revoked |= is_request(&data);
                     self.own = Some(Armed::on(generation, &node.entry.name, watch));
                 }
                 Err(error) if error.is_unanswered() => arming = Arming::Unanswered,

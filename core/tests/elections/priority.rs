@@ -46,6 +46,45 @@ async fn what_a_candidate_says_is_what_it_says_without_a_priority() {
     }
 }
 
+/// Everybody who looks at the leader now reads this of it.
+async fn assert_known(client: &Client, expected: (&str, &[u8])) {
+    let election = candidate(client, 0);
+    let leader = election.leader().await.expect("answered").expect("somebody leads");
+    assert_eq!((&*leader.identity, &leader.data[..]), expected);
+    let told = election.observe().next().await.expect("told").expect("answered").expect("somebody leads");
+    assert_eq!(told, leader);
+    let candidates = election.candidates().await.expect("answered");
+    assert_eq!((&*candidates[0].identity, candidates[0].is_asked), (expected.0, true), "{candidates:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_that_listens_to_nothing_is_known_while_it_is_asked() {
+    for ground in grounds() {
+        let options = ClientOptions::default().identity("ann");
+        let first = ground.client_with(options).await;
+        let second = ground.client(Duration::from_secs(20)).await;
+        for asks_by_hand in [false, true] {
+            let leader = first.election(PATH, b"at port 80", Default::default()).expect("valid");
+            let leadership = leader.campaign().await.expect("nobody else stands");
+            let higher = candidate(&second, 1);
+            let waiting = tokio::spawn(higher.campaign());
+            if asks_by_hand {
+                assert!(higher.revoke(None, None).await.expect("asked"));
+            }
+            let said = || async { first.nodes().get(leadership.node()).await.expect("it stands").0 };
+            while !said().await.starts_with(b"__REVOKE__") {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            assert_known(&second, ("ann", b"at port 80")).await;
+            assert!(leadership.is_held());
+            leadership.release().await.expect("resigned");
+            let next = soon("the higher one leads", waiting).await.expect("joined").expect("elected");
+            next.release().await.expect("resigned");
+        }
+        ground.assert_nothing_left("/elections").await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn who_was_killed_while_it_waited_keeps_nobody_back() {
     for ground in grounds() {

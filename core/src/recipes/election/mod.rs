@@ -45,10 +45,11 @@ use crate::session::backoff::Backoff;
 use crate::session::call::{Call, refusal};
 use crate::session::clock::Later;
 use crate::session::wire::{CreateMode, frame};
+use crate::turn;
 use crate::turn::grant::Grant;
 use crate::turn::name::{self, Kind};
 use crate::turn::place::TurnRequest;
-use crate::turn::{self, REVOKE};
+use crate::turn::revocation::REVOKE;
 
 /// One candidate in the election at a path: `client.election(path, data, options)`. Clones are the same candidate.
 ///
@@ -282,8 +283,8 @@ impl Election {
         observe::leader(&mut session.call(None), self.path(), self.kind).await
     }
 
-    /// All who stand, in the order in which they will lead; the first one leads. Who was asked to let go has no identity
-    /// until it has heard that: the request has replaced it.
+    /// All who stand, in the order in which they will lead; the first one leads. Who was asked to let go by others than ours has no
+    /// identity until it has heard that: their request has replaced it.
     pub async fn candidates(&self) -> Result<Vec<Contender>> {
         let mut candidates = self.handle.contenders().await?;
         for candidate in candidates.iter_mut().filter(|candidate| candidate.identity.as_bytes() == REVOKE) {

@@ -18,8 +18,8 @@ use crate::session::server_session::catching_up::Beginning;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::watching::{ChildData, Children, Data, Watching};
 use crate::session::wire::{Stat, WireError};
-use crate::turn::REVOKE;
 use crate::turn::name::{ContenderName, Kind};
+use crate::turn::revocation::REVOKE;
 
 /// Who leads an election. If the access list of its node does not let us read it, only this is known: somebody leads. Then
 /// `identity` is empty, and `epoch` is 0.

@@ -4,6 +4,8 @@
 //! begun its work says so in the data of the election's own node, which no peer uses: under the candidates it would be
 //! taken for one.
 
+use crate::turn::revocation;
+
 /// The data of a candidate's node.
 pub(super) fn of_candidate(identity: &str, data: &[u8]) -> Vec<u8> {
     let mut statement = identity.as_bytes().to_vec();
@@ -16,6 +18,8 @@ pub(super) fn of_candidate(identity: &str, data: &[u8]) -> Vec<u8> {
 
 /// Identity and data of a candidate, ours or a peer's.
 pub(super) fn parse_candidate(statement: &[u8]) -> (String, Vec<u8>) {
+    // Of one that was asked to let go it stands behind the word.
+    let statement = revocation::said(statement);
     let end = statement.iter().position(|byte| *byte == 0);
     let (identity, data) = match end {
         Some(end) => (&statement[..end], &statement[end + 1..]),

@@ -18,7 +18,7 @@ use crate::recipes::gone::{Meant, until_gone};
 use crate::recipes::held::Held;
 use crate::session::call::{Call, Failure};
 use crate::session::wire::WireError;
-use crate::turn::REVOKE;
+use crate::turn::revocation;
 
 /// How long those between have time to go: a waiting one of a client that waits for its own others hears of the request within
 /// two seconds, all others at once.
@@ -88,7 +88,7 @@ impl Election {
             for one in &between {
                 let node = path::join(self.path(), &one.entry.name);
                 if one.entry.priority.is_some() && !asked.contains(&node) {
-                    match call.ask(VERB, |server| server.set_data(&node, REVOKE, None)).await {
+                    match revocation::ask(call, VERB, &node).await {
                         Ok(_) | Err(Failure::Refused(WireError::NoNode)) => asked.push(node),
                         Err(failure) => return Err(failure.about(VERB, &node)),
                     }

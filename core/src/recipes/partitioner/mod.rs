@@ -45,8 +45,8 @@ use crate::runtime;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::random;
-use crate::turn::REVOKE;
 use crate::turn::name::Kind;
+use crate::turn::revocation::REVOKE;
 
 /// One partition, held: its name is [`Held::name`].
 pub type Partition = Held;

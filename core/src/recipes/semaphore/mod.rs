@@ -34,7 +34,8 @@ use crate::turn::grant::Grant;
 use crate::turn::line::LastLine;
 use crate::turn::name::Kind;
 use crate::turn::place::TurnRequest;
-use crate::turn::{self, REVOKE, deletable};
+use crate::turn::revocation::REVOKE;
+use crate::turn::{self, deletable};
 use layout::{SemaphoreLayout, Size, SizeAgreement, answered};
 
 /// Permits on a path, shared with everybody who uses that path, in any language.

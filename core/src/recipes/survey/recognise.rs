@@ -8,8 +8,8 @@ use crate::recipes::contenders::{self, Contender, SeenContender};
 use crate::recipes::{election, semaphore};
 use crate::session::watching::tree::Tree;
 use crate::session::wire::Stat;
-use crate::turn::REVOKE;
 use crate::turn::name::{ContenderName, Kind};
+use crate::turn::revocation::REVOKE;
 
 const BESIDE_A_SEMAPHORE: &str = "-__lock__";
 const BESIDE_A_QUEUE: &str = "-__queue__";

@@ -13,8 +13,8 @@ use crate::session::clock::Clock;
 use crate::session::delivery::{Live, Subscription};
 use crate::session::server_session::{ServerSession, Tenant};
 use crate::session::wire::{Event, Flight, Stat, Watch, WireError};
-use crate::turn::REVOKE;
 use crate::turn::place::Node;
+use crate::turn::revocation::is_request;
 
 impl Hold {
     // ---- being asked for it
@@ -208,7 +208,7 @@ impl Follower {
                 Ok(watch) => (Some(watch), false, None),
                 Err(flight) => match flight.await {
                     Ok((data, stat, watch)) => {
-                        let request = (data == REVOKE).then_some(stat);
+                        let request = is_request(&data).then_some(stat);
                         let version = request.map(|stat| stat.version);
                         let is_new = version.is_some() && asked_at != version;
                         asked_at = version.or(asked_at);

@@ -26,10 +26,10 @@ use std::task::Waker;
 pub(crate) use position::{Joined, Passed, Position};
 use watched_path::{SOON, WatchedPath};
 
-use super::REVOKE;
 use super::name::{ContenderName, Kind};
 use super::order::Contenders;
 use super::place::TurnRequest;
+use super::revocation::is_request;
 use crate::mutex::lock;
 use crate::path;
 use crate::process::UnlessForked;
@@ -288,7 +288,7 @@ impl Line {
                         one.waits()
                     });
                     drop(line);
-                    if waits == Some(true) && data == REVOKE { Event::DataChanged } else { watch.await }
+                    if waits == Some(true) && is_request(&data) { Event::DataChanged } else { watch.await }
                 }
                 Err(WireError::NoNode) => Event::Deleted,
                 Err(WireError::SessionEnded) => Event::SessionEnded,
