@@ -722,7 +722,7 @@ typedef void (*zkr_log_callback)(zkr_log_level level,
                                  size_t count,
                                  void *user_data);
 
-/** The end of acquiring. On ZKR_OK the zkr_held belongs to the callback, otherwise it is NULL; the error is only lent. */
+/** The end of acquiring, and each partition of zkr_partitioner_run. On ZKR_OK the zkr_held belongs to the callback, otherwise it is NULL; the error is only lent. */
 typedef void (*zkr_held_callback)(zkr_status status, zkr_held *held, const zkr_error *error, void *user_data);
 
 /** What is lost, with the reason in the error, which is only lent for the callback. */
@@ -5169,6 +5169,26 @@ zkr_status zkr_partitioner_next_cancellable_async(zkr_partitioner *partitioner,
                                                   zkr_cancel_token *token,
                                                   zkr_held_callback callback,
                                                   void *user_data);
+
+/**
+ * Works on all partitions that this member wins: calls back with each one, as soon as it is won, which joins the
+ * others first.
+ *
+ * The partition belongs to the callback, which hands it to whoever does the work and returns: like every callback it
+ * must not block. zkr_held_on_revoke tells that it is to move: finish, then release. After the time for draining it is
+ * lost; zkr_held_on_lost tells of a loss. What was released or freed unasked comes again, after a pause, as long as it
+ * is this member's.
+ *
+ * zkr_partitioner_leave ends it, as does closing the client, and so does what trying again cannot help: a last call
+ * says why, ZKR_CANCELLED, ZKR_CLOSED, ZKR_MISMATCH and the like, with no partition. subscription may be NULL;
+ * otherwise zkr_subscription_free ends it as well, without that last call, and leaves in the background.
+ * zkr_partitioner_free does not end it.
+ */
+zkr_status zkr_partitioner_run(zkr_partitioner *partitioner,
+                               zkr_held_callback callback,
+                               void *user_data,
+                               zkr_subscription **subscription,
+                               zkr_error **error);
 
 /**
  * Takes part no more: what it has is asked for, and taken from it after the time for draining. Returns when all is let

@@ -1023,6 +1023,8 @@ struct Calls {
     follow<std::optional<Leader>>(status, error, following, [&] { return copied(lent); });
   }
 
+  static void held(zkr_status status, zkr_held *won, const zkr_error *error, void *following);
+
   static void leadership(zkr_status status, zkr_leadership *term, const zkr_error *error, void *following);
 
   static void node(zkr_status status, const zkr_node_state *state, const zkr_error *error, void *following) {
@@ -1422,6 +1424,10 @@ class [[nodiscard]] Leadership {
 };
 
 namespace detail {
+
+inline void Calls::held(zkr_status status, zkr_held *won, const zkr_error *error, void *following) {
+  follow<Held>(status, error, following, [&] { return Held(won); });
+}
 
 inline void Calls::leadership(zkr_status status, zkr_leadership *term, const zkr_error *error,
                               void *following) {
@@ -3917,6 +3923,27 @@ class Partitioner {
     outcome.check(zkr_partitioner_next_cancellable(handle(), detail::wait_ms(timeout), token.get(),
                                                    &partition, outcome.place()));
     return Held(partition);
+  }
+
+  /**
+   * Works on all partitions that this member wins: calls work with each one, as soon as it is won, which
+   * joins the others first.
+   *
+   * The partition is this member's as long as the Held lives, unless it is released or lost before: move
+   * it to whoever does the work, such as a thread or an object of the event loop, and return, because a
+   * callback holds up others. Its on_revoke tells that it is to move: finish, then release. After the time
+   * for draining it is lost. What was let go of unasked comes again, after a pause, as long as it is this
+   * member's.
+   *
+   * leave() ends it, as does closing the client, and so does what trying again cannot help: ended is told
+   * why. It leaves in the background when the Subscription goes, which ends it without telling ended.
+   */
+  Subscription run(std::function<void(Held)> work, std::function<void(const Error &)> ended = nullptr) const {
+    return detail::Calls::subscribe(detail::Following<Held>{std::move(work), std::move(ended)},
+                                    [&](void *data, zkr_subscription **out, zkr_error **error) {
+                                      return zkr_partitioner_run(handle(), &detail::Calls::held, data, out,
+                                                                 error);
+                                    });
   }
 
   /**

@@ -49,7 +49,8 @@ def member(of: Description, verb: Verb, call: str, handle: str) -> list[str]:
         return [*docs, f"{answer} {name}({takes}) const{refuses} {{ return {call}({handle}{given}); }}"]
     if verb.kind == "stream":
         item, _ = STREAMS[verb.callback]
-        told, called = (item, "lead") if verb.callback in HANDED_OVER else (f"const {item} &", "changed")
+        handed_over = HANDED_OVER.get(verb.callback)
+        told, called = (item, handed_over) if handed_over else (f"const {item} &", "changed")
         watched = "".join(kind.cpp.format(n=n) + ", " for n, kind in verb.inputs)
         given = "".join(kind.give.format(n=n) + ", " for n, kind in verb.inputs)
         return [

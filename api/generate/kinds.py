@@ -463,10 +463,11 @@ STREAMS = {
     "node": ("NodeState", "NodeState"),
     "leader": ("std::optional<Leader>", "Option<Leader>"),
     "leadership": ("Leadership", "Leadership"),
+    "held": ("Held", "Held"),
     "number": ("std::int64_t", "i64"),
     "instances": ("std::vector<Instance>", "Vec<Instance>"),
     "strings": ("std::vector<std::string>", "Vec<String>"),
 }
 
 # What a stream hands over; anything else it lends.
-HANDED_OVER = {"leadership"}
+HANDED_OVER = {"leadership": "lead", "held": "work"}

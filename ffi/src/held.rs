@@ -3,10 +3,12 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
 
-use zkrecipes::{Client, Held};
+use zkrecipes::{Client, Held, Result, drive};
 
+use crate::answers::Tell;
 use crate::error::{zkr_error, zkr_status};
-use crate::handle::Object;
+use crate::events::Listener;
+use crate::handle::{self, Object};
 use crate::input::to_c;
 use crate::verbs::{self, Holder};
 
@@ -19,7 +21,7 @@ pub struct zkr_held {
     _opaque: [u8; 0],
 }
 
-/// The end of acquiring. On ZKR_OK the zkr_held belongs to the callback, otherwise it is NULL; the error is only lent.
+/// The end of acquiring, and each partition of zkr_partitioner_run. On ZKR_OK the zkr_held belongs to the callback, otherwise it is NULL; the error is only lent.
 pub type zkr_held_callback = Option<
     unsafe extern "C" fn(
         status: zkr_status,
@@ -28,6 +30,21 @@ pub type zkr_held_callback = Option<
         user_data: *mut c_void,
     ),
 >;
+
+type OfHeld = unsafe extern "C" fn(zkr_status, *mut zkr_held, *const zkr_error, *mut c_void);
+
+impl Tell<Result<Held>> for OfHeld {
+    fn tell(listener: Listener<Self>, told: Result<Held>) {
+        listener.report(
+            told,
+            |held| handle::publish(HeldHandle::new(drive::client_of(&held).clone(), held)),
+            // SAFETY: a function of this type, as the caller gave it.
+            |function, status, held, error, data| unsafe {
+                function(status, held.unwrap_or(std::ptr::null_mut()), error, data);
+            },
+        );
+    }
+}
 
 pub(crate) struct HeldHandle {
     client: Client,

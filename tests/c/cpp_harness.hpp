@@ -48,6 +48,7 @@ using namespace std::chrono_literals;
   X(a_leadership_is_a_value)                       \
   X(a_leader_can_be_asked)                         \
   X(a_term_lasts_as_long_as_its_leadership)        \
+  X(a_partition_is_held_as_long_as_its_held)       \
   X(names_groups_and_nodes_are_followed_as_values) \
   X(instances_are_values_that_can_fail)            \
   X(a_node_may_have_a_time_to_live)

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
+#include <thread>
 
 #include "cpp_harness.hpp"
 
@@ -285,6 +287,41 @@ void a_term_lasts_as_long_as_its_leadership() {
   }
   // Without its subscription nobody leads, whoever has the leadership.
   CHECK(eventually([&] { return other.candidates().empty(); }) && !leading->is_held());
+}
+
+void a_partition_is_held_as_long_as_its_held() {
+  zkr::testing::Server server;
+  zkr::Client client(server.connect_string());
+  auto shares = client.partitioner("/shares", zkr::Partitions(2));
+  std::mutex mutex;
+  std::map<std::string, zkr::Held> held;
+  std::size_t calls = 0;
+  std::atomic<int> code{ZKR_OK};
+  const auto works = [&](std::size_t expected) {
+    return eventually([&] {
+      const std::lock_guard<std::mutex> guard(mutex);
+      return calls == expected && held.size() == 2;
+    });
+  };
+  const auto work = [&](zkr::Held partition) {
+    const std::lock_guard<std::mutex> guard(mutex);
+    calls++;
+    held.insert_or_assign(partition.name(), std::move(partition));
+  };
+  const auto running = shares.run(work, [&](const zkr::Error &why) { code = why.code(); });
+  CHECK(works(2));
+  {
+    const std::lock_guard<std::mutex> guard(mutex);
+    held.erase("0");
+  }
+  CHECK(works(3));  // what was let go of unasked comes again
+  std::thread leaving([&] { shares.leave(); });
+  {
+    const std::lock_guard<std::mutex> guard(mutex);
+    held.clear();
+  }
+  CHECK(eventually([&] { return code == ZKR_CANCELLED; }));
+  leaving.join();
 }
 
 void a_node_may_have_a_time_to_live() {

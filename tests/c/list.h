@@ -107,6 +107,7 @@
   X(an_election_is_won_observed_and_resigned)                       \
   X(a_leader_hears_that_it_is_asked_for)                            \
   X(a_candidate_leads_term_after_term)                              \
+  X(a_run_hands_out_partitions_until_it_leaves)                     \
   X(a_candidate_that_cannot_serve_stands_again_after_a_pause)       \
   X(terms_go_through_the_callers_loop)                              \
   X(a_stream_ends_with_its_client)                                  \

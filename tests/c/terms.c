@@ -39,6 +39,78 @@ static void refuse_term(zkr_status status, zkr_leadership *leadership, const zkr
     zkr_election_cancel(seen->election, NULL);
 }
 
+/* Partitions that were told, and how it ended; a partition that is asked for goes at once. */
+typedef struct shares {
+  zkr_held *won[8];
+  zkr_status status;
+  atomic_int calls;
+  atomic_int ends;
+} shares;
+
+static void free_share(void *user_data) { zkr_held_free(user_data); }
+
+static void note_share(zkr_status status, zkr_held *held, const zkr_error *error, void *user_data) {
+  shares *seen = user_data;
+  seen->status = error ? zkr_error_code(error) : status;
+  if (status != ZKR_OK) {
+    atomic_fetch_add(&seen->ends, 1);
+    return;
+  }
+  seen->won[atomic_load(&seen->calls)] = held;
+  zkr_held_on_revoke(held, free_share, held, NULL, NULL);
+  atomic_fetch_add(&seen->calls, 1);
+}
+
+static zkr_partitioner *partitioner_on(zkr_client *client, const char *path, const char *name) {
+  zkr_error *error = NULL;
+  zkr_partitioner *partitioner = NULL;
+  zkr_partitioner_options options = ZKR_PARTITIONER_OPTIONS_INIT;
+  options.name = name;
+  if (zkr_partitioner_new(client, path, NULL, 2, &options, &partitioner, &error) != ZKR_OK) {
+    printf("no partitioner: %s\n", zkr_error_message(error));
+    exit(2);
+  }
+  return partitioner;
+}
+
+void a_run_hands_out_partitions_until_it_leaves(void) {
+  zkr_error *error = NULL;
+  zkr_test_server *server = own_server();
+  zkr_client *client = connected(zkr_test_server_connect_string(server), "a");
+  zkr_client *other = connected(zkr_test_server_connect_string(server), "b");
+  zkr_partitioner *one = partitioner_on(client, "/shares", "one");
+  zkr_partitioner *two = partitioner_on(other, "/shares", "two");
+  zkr_subscription *subscription = NULL;
+  shares ones = {0}, twos = {0}, again = {0};
+
+  REFUSED(zkr_partitioner_run(one, NULL, NULL, NULL, &error), ZKR_INVALID, "callback");
+  OK(zkr_partitioner_run(one, note_share, &ones, NULL, &error));
+  EVENTUALLY(ones.calls == 2);
+  CHECK(zkr_held_is_held(ones.won[0]) && zkr_held_is_held(ones.won[1]));
+
+  /* One of them moves, and comes back when the other one's subscription has gone. */
+  OK(zkr_partitioner_run(two, note_share, &twos, &subscription, &error));
+  EVENTUALLY(twos.calls == 1);
+  CHECK(zkr_held_is_held(twos.won[0]));
+  zkr_subscription_free(subscription);
+  EVENTUALLY(ones.calls == 3);
+  CHECK(twos.ends == 0 && zkr_held_is_held(ones.won[2]));
+
+  OK(zkr_partitioner_leave(one, &error));
+  EVENTUALLY(ones.ends == 1);
+  CHECK(ones.status == ZKR_CANCELLED);
+  OK(zkr_partitioner_run(one, note_share, &again, NULL, &error));
+  EVENTUALLY(again.ends == 1);
+  CHECK(again.status == ZKR_CANCELLED && again.calls == 0);
+  EVENTUALLY(children_of(other, "/shares/members") == 0);
+
+  zkr_partitioner_free(one);
+  zkr_partitioner_free(two);
+  zkr_client_free(client);
+  zkr_client_free(other);
+  zkr_test_server_free(server);
+}
+
 static zkr_election *election_on(zkr_client *client, const char *path) {
   zkr_error *error = NULL;
   zkr_election *election = NULL;

@@ -9,6 +9,7 @@ use futures_util::FutureExt;
 use super::Done;
 use crate::client::Client;
 use crate::error::{Error, Result};
+use crate::feed::Feed;
 use crate::futures::begun;
 use crate::recipes::election::{Election, Leadership, Terms};
 use crate::recipes::handle::{Comes, Handle};
@@ -64,6 +65,12 @@ pub fn next_partition(
 ) -> impl Future<Output = Result<Granted>> + Send + use<> {
     let partitioner = partitioner.clone();
     async move { Ok(Granted { held: partitioner.next(limit).await?, keeper: Keeper::Nobody }) }
+}
+
+/// What [`Partitioner::run`] works on, for faces in which the work is no future: each partition is its owner's until that lets go of it
+/// or it is lost. The end of the feed is the end of the membership.
+pub fn partitions(partitioner: &Partitioner) -> Feed<Held> {
+    partitioner.handed_out()
 }
 
 /// Says in the log that the work on a partition has failed.

@@ -11,7 +11,7 @@ use crate::cancel::zkr_cancel_token;
 use crate::client::{ClientHandle, zkr_client};
 use crate::collections::zkr_buffer;
 use crate::error::zkr_error;
-use crate::events::zkr_done_callback;
+use crate::events::{zkr_done_callback, zkr_subscription};
 use crate::handle::Object;
 use crate::held::{zkr_held, zkr_held_callback};
 use crate::input;
@@ -204,6 +204,31 @@ pub extern "C" fn zkr_partitioner_next_cancellable_async(
     verbs::start(partitioner, token, callback, user_data, |it: &PartitionerHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::next_partition(&it.core, timeout_ms))
+    })
+}
+
+/// Works on all partitions that this member wins: calls back with each one, as soon as it is won, which joins the
+/// others first.
+///
+/// The partition belongs to the callback, which hands it to whoever does the work and returns: like every callback it
+/// must not block. zkr_held_on_revoke tells that it is to move: finish, then release. After the time for draining it is
+/// lost; zkr_held_on_lost tells of a loss. What was released or freed unasked comes again, after a pause, as long as it
+/// is this member's.
+///
+/// zkr_partitioner_leave ends it, as does closing the client, and so does what trying again cannot help: a last call
+/// says why, ZKR_CANCELLED, ZKR_CLOSED, ZKR_MISMATCH and the like, with no partition. subscription may be NULL;
+/// otherwise zkr_subscription_free ends it as well, without that last call, and leaves in the background.
+/// zkr_partitioner_free does not end it.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_partitioner_run(
+    partitioner: *mut zkr_partitioner,
+    callback: zkr_held_callback,
+    user_data: *mut c_void,
+    subscription: *mut *mut zkr_subscription,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::stream(partitioner, callback, user_data, subscription, error, |it: &PartitionerHandle| {
+        Ok(drive::partitions(&it.core))
     })
 }
 

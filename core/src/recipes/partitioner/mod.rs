@@ -18,6 +18,7 @@
 //!    nothing moves meanwhile.
 
 mod assignment;
+mod handed_out;
 mod membership;
 mod sharing;
 mod turns;
