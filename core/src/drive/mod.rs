@@ -52,8 +52,8 @@ pub use crate::sanitizer;
 pub use crate::session::delivery::{CallbackTimes, Turn};
 pub use acquiring::{
     Granted, ack_many, acquire, check_stands, claim, claim_many, claims, client_of, dead_letters, downgrade,
-    downgrade_current, get, held, leadership, next_partition, on_known_loss, partition_failed, partitions, put,
-    put_delayed, put_one, put_priority, replay, tell_collected, terms,
+    downgrade_current, get, held, leadership, next_partition, on_known_loss, partition_failed, partitions,
+    put, put_delayed, put_one, put_priority, replay, tell_collected, terms,
 };
 pub use cancels::Cancels;
 pub use closing::{close, close_and_tell, end_sessions, let_go, shut_down, start_close};

@@ -10,7 +10,10 @@ use crate::recipes::held::Held;
 
 impl Partitioner {
     pub(crate) fn handed_out(&self) -> Feed<Held> {
-        Feed::new(HandedOutPartitions { partitioner: self.clone(), _leaving: LeavingInBackground(Some(self.clone())) })
+        Feed::new(HandedOutPartitions {
+            partitioner: self.clone(),
+            _leaving: LeavingInBackground(Some(self.clone())),
+        })
     }
 }
 
