@@ -12,10 +12,10 @@
 //! cast in which each client speaks another language on ZooKeeper 3.9, by Rust on the others. What becomes of faults on the
 //! wire, of servers that stop and of processes that die is decided by the core and the server alone: such a scenario is
 //! played on the embedded server by Rust and by one other language, which is not the same from scenario to scenario. With
-//! `--all`, `--lang` or `--server`: every combination; but on older lines of ZooKeeper and on other servers that speak the
-//! protocol Rust and Python alone play with `--all`. Without flags, Rust plays a few there, see [`SAMPLE`]: with `ZKR_CLICKHOUSE` or
-//! `ZKR_RAFTKEEPER` such a server plays itself, else the embedded one in its dialect. `guest`, which is Rust over sessions of the crate zookeeper-client, plays
-//! only when it is named. `--list` says as well how many runs these flags come to.
+//! `--all`, `--lang` or `--server`: every combination. Without flags, nobody plays on older lines of ZooKeeper, and Rust
+//! alone plays a few on other servers that speak the protocol, see [`SAMPLE`]: with `ZKR_CLICKHOUSE` or `ZKR_RAFTKEEPER` such a
+//! server plays itself, else the embedded one in its dialect. `guest`, which is Rust over sessions of the crate
+//! zookeeper-client, plays only when it is named. `--list` says as well how many runs these flags come to.
 
 mod driver;
 mod observer;
@@ -66,9 +66,7 @@ impl Options {
         let named = |list: &[String], name: &str| list.is_empty() || list.iter().any(|wanted| wanted == name);
         if self.all || !self.casts.is_empty() || !self.kinds.is_empty() {
             let is_guest = cast == Language::Guest.name();
-            let is_too_rare = kind.is_rare() && self.all && !matches!(cast, "rust" | "python");
-            return !is_too_rare
-                && named(&self.casts, cast)
+            return named(&self.casts, cast)
                 && named(&self.kinds, kind.name())
                 && (!is_guest || !self.casts.is_empty());
         }

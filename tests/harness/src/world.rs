@@ -70,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// Played on it is by Rust alone, and by Python where everything is: only servers differ here.
+    /// Played on it is where everything is, and without flags by Rust at most: only servers differ here.
     pub fn is_rare(self) -> bool {
         self.dialect().is_some() || matches!(self, Kind::Real35 | Kind::Real36 | Kind::Real37)
     }
