@@ -1,11 +1,11 @@
 //! Members of a partitioner that come, leave, vanish and are cut off at random: no partition has two owners, each is owned again
 //! soon, and hardly more moves than must.
 //!
-//! `ZKR_PARTITIONS=members,partitions,seconds` plays it larger, on the servers at `ZKR_REAL` instead of the embedded one. 60 members
-//! with 256 partitions for five minutes on an ensemble, which `tests/zookeeper/zookeeper.py run 3.9 --nodes 3` starts and names:
+//! `ZKR_PARTITIONS=members,partitions,seconds` plays it larger, on the server at `ZKR_REAL` instead of the embedded one. 60 members with
+//! 256 partitions for five minutes, on one node of an ensemble that `tests/zookeeper/zookeeper.py run 3.9 --nodes 3` starts and names:
 //!
 //! ```text
-//! ZKR_REAL=HOST:PORT,HOST:PORT,HOST:PORT ZKR_PARTITIONS=60,256,300 \
+//! ZKR_REAL=HOST:PORT ZKR_PARTITIONS=60,256,300 \
 //!   cargo test -p zkrecipes -p zkrecipes-ffi-testing --test crowds partitions -- --nocapture
 //! ```
 

@@ -17,7 +17,7 @@ fn election_of(client: &Client) -> Election {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_candidate_that_was_asked_to_let_go_says_nothing_of_itself_any_more() {
+async fn a_candidate_that_others_have_asked_to_let_go_says_nothing_of_itself_any_more() {
     for ground in grounds() {
         let named = |name: &'static str| ground.client_with(options(TEN).identity(name));
         let (a, b) = (named("a").await, named("b").await);
@@ -28,6 +28,9 @@ async fn a_candidate_that_was_asked_to_let_go_says_nothing_of_itself_any_more() 
         };
         assert_eq!(identities().await, [("a".to_owned(), true)]);
         assert!(election_of(&b).revoke(None, None).await.expect("asked"));
+        assert_eq!(identities().await, [("a".to_owned(), true)], "who asks keeps that");
+        // As others do.
+        b.nodes().set(leads.node(), b"__REVOKE__", None).await.expect("asked");
         assert_eq!(identities().await, [(String::new(), true)]);
         leads.release().await.expect("resigned");
     }
