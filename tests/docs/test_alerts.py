@@ -139,3 +139,12 @@ def test_what_is_wrong_is_told(tmp_path: Path) -> None:
     plays(tmp_path, series(10, suspensions_total="0+1x90"), {"ZkrecipesConnectionBreaks": [45]})
     plays(tmp_path, series(10, retries_total="0+6x90"), {"ZkrecipesAnswersAreMissing": [45]})
     plays(tmp_path, series(10, slow_callbacks_total="0x40 1x50"), {"ZkrecipesCallbacksAreSlow": [45]})
+
+
+def test_the_alert_of_the_lease_says_what_pauses_are_borne() -> None:
+    row = re.search(r"^\| any \| ([\d.]+) T \| ([\d.]+) T \| ([\d.]+) T ", (ROOT / "docs/production.md").read_text(), re.M)
+    assert row
+    borne, with_tick, relaxed = row.groups()
+    said = RULES["ZkrecipesLeaseRunsShort"]["annotations"]["description"]
+    assert f"A pause of less than {borne} of the session timeout never costs a lock" in said
+    assert f"({with_tick} with a server_tick of at most a quarter of it, {relaxed} with lease=relaxed)" in said
