@@ -142,7 +142,9 @@ def test_what_is_wrong_is_told(tmp_path: Path) -> None:
 
 
 def test_the_alert_of_the_lease_says_what_pauses_are_borne() -> None:
-    row = re.search(r"^\| any \| ([\d.]+) T \| ([\d.]+) T \| ([\d.]+) T ", (ROOT / "docs/production.md").read_text(), re.M)
+    row = re.search(
+        r"^\| any \| ([\d.]+) T \| ([\d.]+) T \| ([\d.]+) T ", (ROOT / "docs/production.md").read_text(), re.M
+    )
     assert row
     borne, with_tick, relaxed = row.groups()
     said = RULES["ZkrecipesLeaseRunsShort"]["annotations"]["description"]
