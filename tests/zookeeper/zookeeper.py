@@ -53,8 +53,8 @@ VERSIONS = {"3.5": "3.5.10", "3.6": "3.6.4", "3.7": "3.7.2", "3.8": "3.8.6", "3.
 USUAL = ["3.8", "3.9"]
 
 START_DEADLINE = 60.0
-# For how long a member waits for the others once it has elected, before it elects anew: well below the deadline, whatever
-# the tick is. For those that elect on a busy machine.
+# For how long a member waits for the others once it has elected, before it elects anew:
+# well below the deadline, for any tick.
 INIT_MS = 15_000
 
 # Small and quick to start, for tests that start many.
