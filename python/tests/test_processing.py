@@ -230,7 +230,7 @@ def test_what_is_no_work_is_refused(client: zkrecipes.Client, work: Any) -> None
         client.queue("/queue").process(work)
 
 
-@pytest.mark.parametrize("concurrency", [0, -1, 1.5, "2", True])
+@pytest.mark.parametrize("concurrency", [0, -1, 1.5, "2", True, 10_001, sys.maxsize])
 def test_how_many_has_to_be_a_number(client: zkrecipes.Client, concurrency: Any) -> None:
     queue = client.queue("/queue")
     with pytest.raises(zkrecipes.Invalid, match="concurrency"):

@@ -15,6 +15,9 @@ use crate::item::{self, Claims};
 use crate::owned::Owned;
 use crate::waiting::Waiting;
 
+/// Of the workers of one call.
+const MOST_WORKERS: usize = 10_000;
+
 /// What all queues are, on both faces.
 #[pyclass(frozen, subclass, weakref, name = "Backlog", module = "zkrecipes._native")]
 pub struct BacklogBase {
@@ -179,6 +182,9 @@ impl BacklogBase {
         let concurrency = convert::permits_or("concurrency", concurrency, 1)?;
         if concurrency == 0 {
             return Err(invalid(py, "concurrency", "is 0; give at least 1"));
+        }
+        if concurrency > MOST_WORKERS {
+            return Err(invalid(py, "concurrency", "is more than 10000; each is a thread or a task"));
         }
         if self.origin.face == Face::Blocking {
             drive::check_may_wait().or_raise(py)?;

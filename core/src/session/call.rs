@@ -179,16 +179,16 @@ impl Call {
     }
 
     /// It has queued in that server session, and those behind may.
-    pub(crate) fn has_queued_in(&mut self, server_session: &Arc<ServerSession>) {
+    pub(crate) fn has_queued_in(&mut self, path: &str, server_session: &Arc<ServerSession>) {
         self.has_queued();
-        if let Some(waits) = &self.waits {
+        if let Some(waits) = self.waits.as_ref().filter(|waits| waits.is_at(path)) {
             waits.has_queued_in(server_session);
         }
     }
 
     /// It waits at `path`, where it has queued in that server session.
     pub(crate) fn waits_at(&mut self, path: &str, server_session: &Arc<ServerSession>) {
-        if self.waits.is_none() {
+        if !self.waits.as_ref().is_some_and(|waits| waits.is_at(path)) {
             let waits = WaitingCall::at(&self.session, path, self.number);
             waits.has_queued_in(server_session);
             self.waits = Some(waits);
@@ -201,10 +201,11 @@ impl Call {
         path: &str,
         server_session: &Arc<ServerSession>,
     ) -> Result<()> {
-        if !self.session.has_calls_before(path, self.number, server_session) {
+        if self.single_attempt || !self.session.has_calls_before(path, self.number, server_session) {
             return Ok(());
         }
-        let waits = self.waits.take().unwrap_or_else(|| WaitingCall::at(&self.session, path, self.number));
+        let waits = self.waits.take().filter(|waits| waits.is_at(path));
+        let waits = waits.unwrap_or_else(|| WaitingCall::at(&self.session, path, self.number));
         let turn = waits.turn(server_session);
         self.waits = Some(waits);
         Box::pin(self.wait_for(turn)).await

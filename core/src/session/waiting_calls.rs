@@ -2,7 +2,7 @@
 //!
 //! 1. A call that waits at a path is known here, with the server session in which it queued last.
 //! 2. Who is going to queue there in another one waits until those that were made before it have. Who has is followed by the next.
-//! 3. A future that nobody polls any more holds nobody up for longer than [`STUCK`].
+//! 3. A future that nobody polls any more holds up nobody for longer than [`STUCK`], and only once in a session: it is passed over.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -16,8 +16,9 @@ use super::server_session::ServerSession;
 use crate::mutex::lock;
 use crate::process::UnlessForked;
 
-/// How long nobody queues before those who wait for that go on: a server that has come back answers sooner.
-const STUCK: Duration = Duration::from_secs(1);
+/// How long nobody queues before those who wait for that go on: a server that has come back answers sooner, and who waits in
+/// memory hears of the end within a second.
+const STUCK: Duration = Duration::from_secs(2);
 
 /// The calls of a client that wait, by path.
 #[derive(Default)]
@@ -48,8 +49,10 @@ struct PathCalls(Mutex<PathCallsInner>);
 struct PathCallsInner {
     /// By number, in the order in which they were made.
     calls: BTreeMap<u64, CallThatWaits>,
-    /// When one of them had queued, or had gone, for the last time.
+    /// When one of them had queued for the last time.
     moved: Moment,
+    /// How many of them have a waker.
+    sleeping: usize,
 }
 
 #[derive(Default)]
@@ -66,9 +69,20 @@ impl PathCallsInner {
     }
 
     /// Whom to wake: the first of those who wait until others have queued.
-    fn moves(&mut self, now: Moment) -> Option<Waker> {
-        self.moved = now;
-        self.calls.values_mut().find_map(|call| call.waker.take())
+    fn next(&mut self) -> Option<Waker> {
+        if self.sleeping == 0 {
+            return None;
+        }
+        let next = self.calls.values_mut().find_map(|call| call.waker.take());
+        self.sleeping -= usize::from(next.is_some());
+        next
+    }
+
+    fn wakes(&mut self, number: u64, waker: Option<Waker>) -> Option<Waker> {
+        let call = self.calls.get_mut(&number)?;
+        let before = std::mem::replace(&mut call.waker, waker);
+        self.sleeping = self.sleeping + usize::from(call.waker.is_some()) - usize::from(before.is_some());
+        before
     }
 }
 
@@ -76,6 +90,7 @@ impl PathCallsInner {
 pub(super) struct WaitingCall {
     session: Weak<Session>,
     here: UnlessForked<Arc<PathCalls>>,
+    path: Box<str>,
     number: u64,
 }
 
@@ -84,18 +99,30 @@ impl WaitingCall {
     pub(super) fn at(session: &Arc<Session>, path: &str, number: u64) -> WaitingCall {
         let here = session.waiting_calls.at(path);
         lock(&here.0).calls.entry(number).or_default();
-        WaitingCall { session: Arc::downgrade(session), here: UnlessForked::new(here), number }
+        WaitingCall {
+            session: Arc::downgrade(session),
+            here: UnlessForked::new(here),
+            path: path.into(),
+            number,
+        }
+    }
+
+    pub(super) fn is_at(&self, path: &str) -> bool {
+        *self.path == *path
     }
 
     /// It has queued there in that server session.
     pub(super) fn has_queued_in(&self, server_session: &Arc<ServerSession>) {
         let Some(session) = self.session.upgrade() else { return };
         let mut here = lock(&self.here.0);
+        let before = here.wakes(self.number, None);
         if let Some(call) = here.calls.get_mut(&self.number) {
-            (call.queued_in, call.waker) = (Arc::downgrade(server_session), None);
+            call.queued_in = Arc::downgrade(server_session);
         }
-        let next = here.moves(session.now());
+        here.moved = session.now();
+        let next = here.next();
         drop(here);
+        drop(before);
         next.into_iter().for_each(Waker::wake);
     }
 
@@ -108,7 +135,14 @@ impl WaitingCall {
             loop {
                 let Some(clock) = session.upgrade().map(|session| session.clock().clone()) else { return };
                 let since = begun.max(Some(lock(&here.0).moved)).unwrap_or_default();
-                if clock.now().since(since) >= STUCK || server_session.has_ended() {
+                if server_session.has_ended() {
+                    return;
+                }
+                if clock.now().since(since) >= STUCK {
+                    let mut inner = lock(&here.0);
+                    for (_, call) in inner.calls.range_mut(..number) {
+                        call.queued_in = Arc::downgrade(&server_session);
+                    }
                     return;
                 }
                 let is_next = poll_fn(|cx| {
@@ -116,14 +150,15 @@ impl WaitingCall {
                     if inner.have_queued_before(number, &server_session) {
                         return Poll::Ready(());
                     }
-                    if let Some(call) = inner.calls.get_mut(&number) {
-                        call.waker = Some(cx.waker().clone());
-                    }
+                    let before = inner.wakes(number, Some(cx.waker().clone()));
+                    drop(inner);
+                    drop(before);
                     Poll::Pending
                 });
                 tokio::select! {
                     biased;
                     () = is_next => return,
+                    () = server_session.until_ended() => return,
                     () = clock.sleep_until(since + STUCK) => {}
                 }
             }
@@ -137,11 +172,12 @@ impl Drop for WaitingCall {
         if !self.here.process().is_present() {
             return;
         }
-        let now = self.session.upgrade().map(|session| session.now());
         let mut here = lock(&self.here.0);
+        let before = here.wakes(self.number, None);
         here.calls.remove(&self.number);
-        let next = now.and_then(|now| here.moves(now));
+        let next = here.next();
         drop(here);
+        drop(before);
         next.into_iter().for_each(Waker::wake);
     }
 }

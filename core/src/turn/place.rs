@@ -159,14 +159,14 @@ impl Place {
             let mut joined = Joined::Unknown;
             // A create that finds its path cannot be overtaken any more.
             if server_session.may_delete_below(path) == Some(true) {
-                call.has_queued_in(&server_session);
+                call.has_queued_in(path, &server_session);
             }
             let created = call.receive(verb, create).await?;
             // One that is in doubt is in no line.
             let arrival = arrival.filter(|_| created.is_ok());
             match created {
                 Ok(created) => {
-                    call.has_queued_in(&server_session);
+                    call.has_queued_in(path, &server_session);
                     place.found(created.path, created.czxid);
                     place.is_in_doubt = was_in_doubt;
                     if let (Some(arrival), Some(node)) = (arrival, &place.node)

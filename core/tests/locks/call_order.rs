@@ -56,21 +56,22 @@ async fn calls_that_wait_keep_their_order_when_the_session_ends() {
             // Of the holder of permits only those are left.
             let others = if is_semaphore { 0 } else { 1 };
             let (served, order) = channel();
-            let waits: Vec<_> = (0..8)
-                .map(|number| {
-                    let (acquiring, served) = (acquire(&client), served.clone());
-                    tokio::spawn(async move {
-                        let held = acquiring.await.expect("it comes").hand_over();
-                        served.send(number).expect("the test goes on");
-                        held.release().await.expect("released");
-                    })
-                })
-                .collect();
-            let stand = |ground: &Ground| ground.nodes_under(&folder).len() == 8 + others;
-            eventually("they queue", || stand(&ground)).await;
+            let stand = |ground: &Ground, many: usize| ground.nodes_under(&folder).len() == many + others;
+            let mut waits = Vec::new();
+            for number in 0..8 {
+                let (acquiring, served) = (acquire(&client), served.clone());
+                waits.push(tokio::spawn(async move {
+                    let held = acquiring.await.expect("it comes").hand_over();
+                    served.send(number).expect("the test goes on");
+                    held.release().await.expect("released");
+                }));
+                // Who waits in memory counts those of its own client alone.
+                let waits = || client.metrics().queue_depth == number.max(others) as u64;
+                eventually("it waits", || stand(&ground, number + 1) && waits()).await;
+            }
             let session = client.session_id();
             ground.expire(session).await;
-            eventually("they queue again", || client.session_id() != session && stand(&ground)).await;
+            eventually("they queue again", || client.session_id() != session && stand(&ground, 8)).await;
             held.release().await.expect("released");
             for wait in waits {
                 soon("its turn", wait).await.expect("joined");

@@ -206,7 +206,9 @@ async fn who_is_asked_to_let_go_keeps_its_name_as_far_as_it_is_known() -> Result
         until_told(told, 1).await;
         let progress = first(told);
         let said = progress.holder.clone().map(|holder| (holder.identity, holder.holds));
-        assert_eq!(said, Some((who.to_owned(), true)), "{progress:?}");
+        // By then the holder may have heard, and said again who it is.
+        let again = who.is_empty().then(|| ("holder".to_owned(), true));
+        assert!(said == Some((who.to_owned(), true)) || said == again, "{progress:?}");
     }
     held.release().await?;
     permit.release().await?;

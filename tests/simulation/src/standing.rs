@@ -58,7 +58,7 @@ impl Contender {
                 (kind, number.unwrap_or(i32::MAX))
             }
         };
-        let (czxid, session, is_asked) = (node.czxid, node.session, node.data == b"__REVOKE__");
+        let (czxid, session, is_asked) = (node.czxid, node.session, node.data.starts_with(b"__REVOKE__"));
         Some(Contender { path: node.path, kind, number, czxid, session, is_asked })
     }
 

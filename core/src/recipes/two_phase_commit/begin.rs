@@ -136,17 +136,16 @@ impl BeginAttempt {
                 &self.commits.layout.transactions(),
             )
             .await?;
-            if let Some(asked) =
-                self.asked.clone().filter(|asked| asked.session != server_session.session_id())
-            {
+            if let Some(asked) = self.asked.clone() {
                 if self.since.is_some_and(|since| call.now().since(since) > OUTCOME_STANDS / 2) {
                     // What others have left of it may be gone as well.
                     return Err(Error::connection_lost(BEGIN));
                 }
-                match find_begun(&self.commits.layout, call, &self.key, &asked).await? {
-                    BegunBefore::Standing => return Ok(self.begun(None)),
-                    BegunBefore::Over(outcome) => return Ok(self.begun(Some(outcome))),
-                    BegunBefore::Nothing => self.asked = None,
+                match find_begun(&self.commits.layout, &server_session, call, &self.key, &asked).await? {
+                    Some(BegunBefore::Standing) => return Ok(self.begun(None)),
+                    Some(BegunBefore::Over(outcome)) => return Ok(self.begun(Some(outcome))),
+                    Some(BegunBefore::Nothing) => self.asked = None,
+                    None => call.retry_after_loss(BEGIN).await?,
                 }
                 continue;
             }
@@ -154,18 +153,19 @@ impl BeginAttempt {
                 continue;
             };
             let writes = self.writes(&depends_on);
-            let before = self.asked.replace(LostAttempt { session: server_session.session_id(), depends_on });
+            self.asked = Some(LostAttempt { session: server_session.session_id(), depends_on });
+            let is_first = self.since.is_none();
             self.since.get_or_insert(call.now());
             match call.receive(BEGIN, server_session.multi(&writes)).await? {
                 Ok(_) => {
-                    if before.is_none() {
+                    if is_first {
                         self.since = None;
                     }
                     return Ok(self.begun(None));
                 }
                 Err(error) if error.is_unanswered() => call.retry_after_loss(BEGIN).await?,
                 Err(WireError::Part { index, error }) if *error == WireError::NoNode => {
-                    self.asked = before;
+                    self.asked = None;
                     match index {
                         // Ours, and they come back.
                         0 | 1 => {
@@ -176,14 +176,11 @@ impl BeginAttempt {
                     }
                 }
                 Err(WireError::Part { index, error }) if *error == WireError::NodeExists => {
-                    if before.is_some() && is_begun(&self.commits.layout, call, &self.key).await? {
-                        return Ok(self.begun(None));
-                    }
                     self.asked = None;
                     return Err(refusal(WireError::NodeExists, BEGIN, writes[index].path()));
                 }
                 Err(error) => {
-                    self.asked = before;
+                    self.asked = None;
                     return Err(refusal(error, BEGIN, &node));
                 }
             }
@@ -275,26 +272,37 @@ async fn is_begun(layout: &TransactionLayout, call: &mut Call, key: &Key) -> Res
     Ok(found.is_some_and(|(data, _)| Header::parse(&data).is_some_and(|found| found.nonce == key.nonce)))
 }
 
-/// What came of an attempt that was made in another session.
+/// What came of an attempt whose answer got lost; `None`: ask again. It may be over and cleared away by others already, and
+/// nothing then keeps the same transaction from beginning a second time.
 async fn find_begun(
     layout: &TransactionLayout,
+    server_session: &Arc<ServerSession>,
     call: &mut Call,
     key: &Key,
     asked: &LostAttempt,
-) -> Result<BegunBefore> {
-    let node = &asked.depends_on;
-    // What is read behind it is not older: the server has answered it in turn.
-    match call.ask(BEGIN, |server| server.delete(node, None)).await {
-        Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
-        Err(failure) => return Err(failure.about(BEGIN, node)),
+) -> Result<Option<BegunBefore>> {
+    if server_session.session_id() == asked.session {
+        // What was asked before in this session has been decided when this is answered.
+        match call.receive(BEGIN, server_session.settle(&layout.root)).await? {
+            Err(error) if error.is_unanswered() => return Ok(None),
+            _ => {}
+        }
+    } else {
+        let node = &asked.depends_on;
+        // What is read behind it is not older: the server has answered it in turn.
+        match call.ask(BEGIN, |server| server.delete(node, None)).await {
+            Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {}
+            Err(failure) => return Err(failure.about(BEGIN, node)),
+        }
     }
     if is_begun(layout, call, key).await? {
-        return Ok(BegunBefore::Standing);
+        return Ok(Some(BegunBefore::Standing));
     }
     let noted = layout.noted(key);
     let asked = call.ask(BEGIN, |server| if_there(server.get_data(&noted))).await;
     let outcome = asked.map_err(|failure| failure.about(BEGIN, &noted))?;
-    Ok(outcome.map_or(BegunBefore::Nothing, |(data, _)| BegunBefore::Over(Decision::parse(&data).outcome)))
+    let over = outcome.map(|(data, _)| BegunBefore::Over(Decision::parse(&data).outcome));
+    Ok(Some(over.unwrap_or(BegunBefore::Nothing)))
 }
 
 /// What may have begun is aborted, so that no site waits for its deadline, and nobody commits it after this. Answers what it
@@ -310,22 +318,13 @@ async fn abort_if_begun(
     let mut call = session.call(None).outlasting();
     loop {
         let server_session = call.server_session(BEGIN).await?;
-        let found = match server_session.session_id() == asked.session {
-            // What was asked before in this session has been decided when this is answered.
-            true => match call.receive(BEGIN, server_session.settle(&layout.root)).await? {
-                Err(error) if error.is_unanswered() => None,
-                _ => Some(is_begun(layout, &mut call, key).await?),
-            },
-            false => match find_begun(layout, &mut call, key, &asked).await? {
-                BegunBefore::Standing => Some(true),
-                BegunBefore::Over(outcome) => return Ok(Some(outcome)),
-                BegunBefore::Nothing => Some(false),
-            },
-        };
-        match found {
+        match find_begun(layout, &server_session, &mut call, key, &asked).await? {
             None => call.retry_after_loss(BEGIN).await?,
-            Some(false) => return Ok(None),
-            Some(true) => return abort_unless_committed(layout, &mut call, key, sites).await.map(Some),
+            Some(BegunBefore::Nothing) => return Ok(None),
+            Some(BegunBefore::Over(outcome)) => return Ok(Some(outcome)),
+            Some(BegunBefore::Standing) => {
+                return abort_unless_committed(layout, &mut call, key, sites).await.map(Some);
+            }
         }
     }
 }

@@ -51,14 +51,9 @@ pub(crate) fn begin(swept: &Arc<Swept>, session: &Arc<Session>) {
         let mut sweeping = Sweeping { sightings: BTreeMap::new(), at_once: AT_ONCE, marks: 0 };
         loop {
             let swept = unless(sweeping.look(&place.parent, &session), session.until_closing()).await;
-            match swept {
-                Some(Ok(())) if sweeping.marks > 0 => {}
-                // Nobody need come for it to be looked at again.
-                Some(Err(error)) if error.is_unanswered() => {}
-                _ => {
-                    place.is_swept.store(false, Ordering::Release);
-                    return;
-                }
+            if !matches!(swept, Some(Ok(()))) || sweeping.marks == 0 {
+                place.is_swept.store(false, Ordering::Release);
+                return;
             }
             let due = sweeping.sightings.values().map(|seen| seen.since + seen.needed).min();
             let due = due.unwrap_or(Moment::START).max(session.now() + sweeping.pause());
