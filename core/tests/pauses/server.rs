@@ -150,10 +150,20 @@ pub(super) fn asked() -> (Duration, Option<Duration>, u32, u32) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pause_of_the_server_or_the_network_costs_no_lock() {
+    ride(LeaseMode::Strict).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pause_of_the_server_or_the_network_costs_no_relaxed_lock() {
+    ride(LeaseMode::Relaxed).await;
+}
+
+/// Pauses of the server and of the network, in turns, each as long as is borne in that mode.
+async fn ride(mode: LeaseMode) {
     let (timeout, tick, many, pauses) = asked();
-    let mut riding = options(timeout);
+    let mut riding = options(timeout).lease(mode);
     riding.server_tick = tick;
-    let lapse = bears(timeout, LeaseMode::Strict, tick);
+    let lapse = bears(timeout, mode, tick);
     let server = Real::start();
     let proxy = Proxy::start(&server.hosts).expect("a proxy");
     let mut riders = Riders::of(&proxy.connect_string(), riding, many).await;
@@ -172,7 +182,9 @@ async fn a_pause_of_the_server_or_the_network_costs_no_lock() {
             }
         });
     }
-    println!("T {timeout:?}, tick {tick:?}: {many} holders, pauses of {lapse:?}; lost in each: {lost:?}");
+    println!(
+        "T {timeout:?}, {mode:?}, tick {tick:?}: {many} holders, pauses of {lapse:?}; lost in each: {lost:?}"
+    );
     assert!(lost.iter().all(|lost| *lost == 0), "{lost:?} of {many} in pauses of {lapse:?}");
 }
 

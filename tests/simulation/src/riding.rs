@@ -31,6 +31,7 @@ pub enum What {
 pub struct Riding {
     pub what: What,
     pub timeout: Duration,
+    pub mode: LeaseMode,
     /// Whether the client is told how long a tick is.
     pub is_tick_known: bool,
     /// When the lock is acquired, after an idle time, and how long after that the pause begins.
@@ -70,10 +71,12 @@ impl Riding {
         let acquires = DAWN + nanos(self.timeout * 2 + self.acquires);
         let begins = acquires + nanos(self.begins);
         let tick = self.is_tick_known.then(|| self.tick());
-        let lapse = bears(self.timeout, LeaseMode::Strict, tick);
+        let lapse = bears(self.timeout, self.mode, tick);
         let ends = begins + nanos(lapse);
         let over = ends + nanos(self.timeout);
-        sim.spawn(HOLDER, Box::pin(hold(sim.clone(), self.timeout, tick, acquires, over)));
+        let mut options = ClientOptions::default().session_timeout(self.timeout).lease(self.mode);
+        options.server_tick = tick;
+        sim.spawn(HOLDER, Box::pin(hold(sim.clone(), options, acquires, over)));
         reach(sim, begins)?;
         match self.what {
             What::Leader => {
@@ -98,10 +101,8 @@ fn reach(sim: &Arc<Sim>, end: Instant) -> Result<(), String> {
     until(sim, Duration::from_nanos(end - sim.now()), |sim| sim.now() >= end).map(drop)
 }
 
-async fn hold(sim: Arc<Sim>, timeout: Duration, tick: Option<Duration>, acquires: Instant, over: Instant) {
+async fn hold(sim: Arc<Sim>, options: ClientOptions, acquires: Instant, over: Instant) {
     let clock = Arc::new(HostClock { sim: sim.clone(), host: HOLDER });
-    let mut options = ClientOptions::default().session_timeout(timeout);
-    options.server_tick = tick;
     let dial = Box::new(HostDial { sim: sim.clone(), host: HOLDER });
     let connected = Client::connect_over(dial, clock.clone(), "simulated:2181", options).await;
     let Ok(client) = connected else { return sim.ledger.accuse("not connected".to_owned()) };

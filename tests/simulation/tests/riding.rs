@@ -3,18 +3,24 @@
 use std::num::NonZero;
 use std::time::Duration;
 
+use zkrecipes::LeaseMode;
 use zkrecipes_simulation::{Riding, What};
 
 fn grid() -> Vec<Riding> {
     let mut points = Vec::new();
     for what in [What::Leader, What::Servers, What::Network, What::Client] {
-        for (timeout, is_tick_known) in [(4_000, false), (10_000, false), (10_000, true)] {
+        for (timeout, mode, is_tick_known) in [
+            (4_000, LeaseMode::Strict, false),
+            (10_000, LeaseMode::Strict, false),
+            (10_000, LeaseMode::Strict, true),
+            (10_000, LeaseMode::Relaxed, false),
+        ] {
             // Where in the idle time the lock is acquired, and where between two heartbeats the pause begins.
             for acquires in (0..4).map(|nth| timeout * nth / 32) {
                 for begins in (0..6).map(|nth| 10 + timeout * nth / 16) {
                     let ms = Duration::from_millis;
                     let (timeout, acquires, begins) = (ms(timeout), ms(acquires), ms(begins));
-                    points.push(Riding { what, timeout, is_tick_known, acquires, begins });
+                    points.push(Riding { what, timeout, mode, is_tick_known, acquires, begins });
                 }
             }
         }
