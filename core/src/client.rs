@@ -11,12 +11,12 @@ use crate::log;
 use crate::metrics::{Counters, Metrics};
 use crate::options::ClientOptions;
 use crate::process::{Process, UnlessForked};
-use crate::session::call::Failure;
 use crate::session::clock::{Clock, Deadline};
 use crate::session::delivery::{CallbackTimes, Subscription, Turn};
 use crate::session::exit;
 use crate::session::opening;
 use crate::session::pending_callbacks::PendingCallbacks;
+use crate::session::refusal::Failure;
 use crate::session::system_clock::SystemClock;
 #[cfg(feature = "zookeeper-client")]
 use crate::session::wire::guest::Guest;

@@ -10,7 +10,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::path;
-use crate::session::call::{Failure, refusal, refused_create_as};
+use crate::session::refusal::{Failure, refusal, refused_create_as};
 use crate::session::wire::frame;
 use crate::session::wire::{Applied, CreateMode, Stat, WireError, Write};
 use crate::turn::hold::Hold;

@@ -326,15 +326,15 @@ pub(crate) mod tests {
     }
 
     /// What a user's callback keeps is the parent's: a child does not drop it.
-    struct Parents(Process);
+    pub(crate) struct OfTheParent(pub(crate) Process);
 
-    impl Drop for Parents {
+    impl Drop for OfTheParent {
         fn drop(&mut self) {
             assert!(self.0.is_present(), "dropped in a forked child");
         }
     }
 
-    impl Source<()> for Parents {
+    impl Source<()> for OfTheParent {
         async fn next(&mut self) -> Result<()> {
             std::future::pending().await
         }
@@ -360,9 +360,9 @@ pub(crate) mod tests {
         let client = drive::wait(Client::connect("embedded:", Default::default()), None, None)?;
         let lock = client.lock("/locks/forked", Default::default())?;
         let held = drive::wait(lock.acquire(), None, None)?;
-        let kept = Parents(Process::present());
+        let kept = OfTheParent(Process::present());
         held.on_lost(move |_| drop(kept));
-        let kept = Parents(Process::present());
+        let kept = OfTheParent(Process::present());
         let _telling = lock.on_wait(move |_| _ = &kept)?;
         let server_session = client.session()?.server_session();
         let free = crate::path::join("/locks/forked", "x-lock-0000000009");
@@ -371,7 +371,7 @@ pub(crate) mod tests {
         let semaphore = client.semaphore("/locks/forked-permits", 2)?;
         let permits = dropped_in_a_child("permits", drive::wait(semaphore.acquire(2), None, None)?);
         let held = dropped_in_a_child("what is held", held);
-        let feed = dropped_in_a_child("a feed", Feed::new(Parents(Process::present())));
+        let feed = dropped_in_a_child("a feed", Feed::new(OfTheParent(Process::present())));
         drop(feed);
         let (lock, semaphore) = dropped_in_a_child("handles", (lock, semaphore));
         let used = dropped_in_a_child("a handle that is used there", Uses(lock.clone(), Process::present()));

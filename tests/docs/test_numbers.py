@@ -31,7 +31,7 @@ NUMBERS = [
     ("queues.md", r"looked at again after (half a minute)", "session/call.rs", "LOOK_AFTER"),
     ("discovery.md", r"not picked by this handle for (\d+ seconds)", "recipes/discovery/instance.rs", "SET_ASIDE"),
     ("partitioner.md", r"There may be ([\d,]+) partitions", "recipes/partitioner/mod.rs", "MOST"),
-    ("lock.md", r"less than (a second) between two times", "turn/line/watched_path.rs", "SOON"),
+    ("lock.md", r"less than (a second) between two times", "turn/session_line/watched_path.rs", "SOON"),
     ("guide.md", r"At most (\d+) threads of a process", "pool.rs", "MOST"),
     ("guide.md", r"connection (\d+) wait for a callback", "session/state.rs", "MOST_UNTOLD"),
     ("guide.md", r"The first call comes after (a second)", "recipes/wait_progress.rs", "FIRST"),

@@ -92,6 +92,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::runtime::tests::{OfTheParent, dropped_in_a_child};
 
     /// On which threads a task was polled that wants to be polled again: woken at once, or later by another thread.
     fn polled_on(is_woken_at_once: bool) -> [ThreadId; 2] {
@@ -145,12 +146,6 @@ mod tests {
 
     #[test]
     fn a_forked_child_wakes_and_drops_nothing_of_the_parents() {
-        struct Parents(Process);
-        impl Drop for Parents {
-            fn drop(&mut self) {
-                assert!(self.0.is_present(), "dropped in a forked child");
-            }
-        }
         struct Wakes(Waker);
         impl Drop for Wakes {
             fn drop(&mut self) {
@@ -158,12 +153,12 @@ mod tests {
             }
         }
         let (sender, kept) = channel();
-        let parents = Parents(Process::present());
+        let parents = OfTheParent(Process::present());
         begin(Box::pin(poll_fn(move |context| {
             let _ = (&parents, sender.send(context.waker().clone()));
             Poll::Pending
         })));
         let waker: Waker = kept.recv().expect("polled");
-        crate::runtime::tests::dropped_in_a_child("a waker", Wakes(waker));
+        dropped_in_a_child("a waker", Wakes(waker));
     }
 }

@@ -28,8 +28,8 @@ use crate::mutex::lock;
 use crate::path;
 use crate::process::UnlessForked;
 use crate::session::Session;
-use crate::session::backoff::Backoff;
 use crate::session::clock::Moment;
+use crate::session::growing_pause::GrowingPause;
 use crate::session::watching::tree::{Depth, Tree};
 use crate::session::wire::Stat;
 
@@ -194,7 +194,7 @@ impl KeptTree {
     }
 
     async fn follow(self: Arc<Self>, session: Arc<Session>, path: String) {
-        let mut pause = Backoff::new(session.options().retry.base, session.options().retry.max);
+        let mut pause = GrowingPause::new(session.options().retry.base, session.options().retry.max);
         loop {
             let Err(error) = self.follow_tree(&session, &path, &mut pause).await;
             let is_known = self.told.borrow().is_some();
@@ -214,7 +214,7 @@ impl KeptTree {
         &self,
         session: &Arc<Session>,
         path: &str,
-        pause: &mut Backoff,
+        pause: &mut GrowingPause,
     ) -> Result<Infallible> {
         let mut tree = Tree::new(session, VERB, path, Depth::All);
         let mut is_first = true;

@@ -8,10 +8,11 @@ use crate::error::Result;
 use crate::path;
 use crate::process::UnlessForked;
 use crate::session::Session;
-use crate::session::backoff::Backoff;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::call_order::MayQueue;
+use crate::session::growing_pause::GrowingPause;
 use crate::session::open_parents;
+use crate::session::refusal::refusal;
 use crate::session::registration::{KeptNode, StartingNode};
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, WireError};
@@ -111,7 +112,7 @@ async fn make_sequential(
     let (prefix, data) = (prefix.to_owned(), data.to_vec());
     drop(server_session.in_background(async move {
         let retry = &session.options().retry;
-        let mut pause = Backoff::new(retry.base, retry.max);
+        let mut pause = GrowingPause::new(retry.base, retry.max);
         let may_go_on = |error: &WireError| error.is_unanswered() && !making.has_ended();
         let made = loop {
             if tell.is_closed() {

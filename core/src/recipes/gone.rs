@@ -5,7 +5,8 @@
 //! 3. A client that may not read the node watches the children of its parent instead.
 
 use crate::path;
-use crate::session::call::{Call, Failure, LOOK_AFTER};
+use crate::session::call::{Call, LOOK_AFTER};
+use crate::session::refusal::Failure;
 use crate::session::wire::{Event, Watch, WireError, Write};
 
 /// Which node is meant.

@@ -1,7 +1,7 @@
 //! A mutual-exclusion lock.
 //!
 //! 1. Create an ephemeral sequential node under the path and list its siblings, in one flight. Who comes time after time, and
-//!    sees by the numbers that nobody came in between, needs no list (see [`crate::turn::line`]).
+//!    sees by the numbers that nobody came in between, needs no list (see [`crate::turn::session_line`]).
 //! 2. The first in order holds the lock; its node's czxid is the fencing token.
 //! 3. Everybody else waits for the contender closest ahead to go (see [`crate::turn`]).
 //! 4. While it holds, a heartbeat keeps the lease; when the lease runs out the lock is lost, whatever the network says.
@@ -23,10 +23,10 @@ use crate::session::call::Call;
 use crate::session::clock::Later;
 use crate::turn;
 use crate::turn::grant::Grant;
-use crate::turn::line::LastLine;
 use crate::turn::local_handoff;
 use crate::turn::name::Kind;
 use crate::turn::place::TurnRequest;
+use crate::turn::session_line::LastLine;
 
 /// A lock on a path, shared with everybody who locks that path, in any language. Its verbs are those of every
 /// [`Handle`].

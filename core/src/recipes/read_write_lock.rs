@@ -16,16 +16,17 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::clock::Later;
+use crate::session::refusal::refusal;
 use crate::session::server_session::Tenant;
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
 use crate::turn;
 use crate::turn::grant::Grant;
 use crate::turn::hold::Hold;
-use crate::turn::line::LastLine;
 use crate::turn::name::{self, Kind};
 use crate::turn::place::{Node, Place, TurnRequest};
+use crate::turn::session_line::LastLine;
 
 /// A read/write lock on a path: [`read`](ReadWriteLock::read) and [`write`](ReadWriteLock::write) are each a [`Lock`], and
 /// what a writer holds can be [downgraded](Held::downgrade).

@@ -9,7 +9,8 @@ use super::gone::{Meant, until_gone};
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::path;
-use crate::session::call::{Call, Failure};
+use crate::session::call::Call;
+use crate::session::refusal::Failure;
 use crate::session::wire::{WireError, Write};
 use crate::turn::place::Node;
 

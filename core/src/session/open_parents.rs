@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Session;
-use super::call::{Call, Failure};
+use super::call::Call;
 use super::clock::Moment;
+use super::refusal::Failure;
 use super::server_session::ServerSession;
 use super::wire::WireError;
 use crate::error::{Error, ErrorKind, Result};

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::Session;
-use super::backoff::Backoff;
+use super::growing_pause::GrowingPause;
 use super::wire::WireError;
 use crate::futures::unless;
 use crate::mutex::lock;
@@ -53,7 +53,7 @@ impl Session {
         let (session, first) = (self.clone(), self.server_session().delete(&node, None));
         self.clock.spawn(Box::pin(async move {
             let deleting = async {
-                let mut pause = Backoff::new(Duration::from_millis(50), Duration::from_secs(2));
+                let mut pause = GrowingPause::new(Duration::from_millis(50), Duration::from_secs(2));
                 let mut answer = first.await;
                 // A client that may not delete it never will.
                 while !matches!(answer, Ok(()) | Err(WireError::NoNode | WireError::NoAuth)) {

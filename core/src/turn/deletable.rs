@@ -11,9 +11,10 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, Failure};
+use crate::session::call::Call;
 use crate::session::open_parents;
 use crate::session::random;
+use crate::session::refusal::Failure;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::WireError;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::line::Passed;
 use super::place::Node;
+use super::session_line::Passed;
 use crate::process::UnlessForked;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Flight, WireError, Write};

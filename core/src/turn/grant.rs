@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::deletion::Deletion;
 use super::hold::own_nodes::Follower;
-use super::line::Position;
 use super::local_handoff::HandoffGuard;
 use super::place::Node;
+use super::session_line::Position;
 use crate::error::Result;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
+use crate::session::refusal::refusal;
 use crate::session::server_session::{Interest, ServerSession};
 use crate::session::wire::{Watch, WireError, Write};
 

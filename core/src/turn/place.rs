@@ -8,16 +8,17 @@
 use std::sync::Arc;
 
 use super::deletable;
-use super::line::{Departure, Joined, LastLine, Line, Position};
 use super::name::{self, ContenderName, Kind};
 use super::order::Contenders;
+use super::session_line::{Departure, Joined, LastLine, Line, Position};
 use crate::error::Result;
 use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::clock::Later;
 use crate::session::open_parents;
+use crate::session::refusal::refusal;
 use crate::session::server_session::ServerSession;
 use crate::session::server_session::shared_lists::SharedNames;
 use crate::session::wire::{CreateMode, WireError};

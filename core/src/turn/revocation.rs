@@ -7,7 +7,8 @@
 
 use super::name::ContenderName;
 use crate::path;
-use crate::session::call::{Call, Failure};
+use crate::session::call::Call;
+use crate::session::refusal::Failure;
 use crate::session::wire::{Stat, WireError};
 
 /// Curator's word.

@@ -214,19 +214,9 @@ impl Tree {
         self.ephemerals.values().map(BTreeSet::len).sum()
     }
 
-    /// Containers and nodes with a time to live that are due: `now` is wall time in milliseconds.
-    pub fn due(&self, now: i64) -> Vec<String> {
-        let due = |path: &str, kind: Owner| {
-            let Some(node) = self.nodes.get(path) else { return false };
-            node.children.is_empty()
-                && match kind {
-                    // An untouched container may be about to get its first child.
-                    Owner::Container => node.creates > 0,
-                    Owner::Ttl(ttl) => now.saturating_sub(node.mtime) > ttl,
-                    Owner::Nobody | Owner::Session(_) => false,
-                }
-        };
-        self.reapable.iter().filter(|(path, kind)| due(path, **kind)).map(|(path, _)| path.clone()).collect()
+    /// Containers and nodes with a time to live.
+    pub fn reapable(&self) -> impl Iterator<Item = (&str, Owner, &Node)> {
+        self.reapable.iter().filter_map(|(path, kind)| Some((path.as_str(), *kind, self.nodes.get(path)?)))
     }
 
     pub fn has_reapable(&self) -> bool {

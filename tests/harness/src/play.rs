@@ -1,8 +1,8 @@
 //! Plays one scenario: drivers on one side, a server on the other, and the observer looking on. Labels, `eventually` and the
 //! harness's own words, such as `await` and `kill`, are done here.
 
-mod asking;
-mod commands;
+mod server_verbs;
+mod client_commands;
 mod ending;
 mod matching;
 

@@ -29,11 +29,12 @@ use super::latch_value::LatchValue;
 use super::value::{CounterNode, NodeVersion, Reading, VERB, has_changed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::clock::Moment;
 use crate::session::once::mark::{Mark, parse};
 use crate::session::once::{beyond, sweep, unknown};
 use crate::session::random;
+use crate::session::refusal::refusal;
 use crate::session::wire::WireError;
 
 /// What somebody wants of the counter.

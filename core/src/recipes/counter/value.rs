@@ -25,10 +25,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::{CounterLayout, Naming};
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::once::mark::first_of_all;
 use crate::session::once::sweep::Swept;
 use crate::session::open_parents;
+use crate::session::refusal::refusal;
 use crate::session::wire::{CreateMode, Stat, WireError, Write};
 
 pub(super) const VERB: &str = "counting";

@@ -11,7 +11,7 @@ use crate::feed::Source;
 use crate::futures::unless;
 use crate::mutex::lock;
 use crate::session::Session;
-use crate::session::backoff::Backoff;
+use crate::session::growing_pause::GrowingPause;
 use crate::session::random;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::watching::tree::{Depth, Tree};
@@ -169,7 +169,7 @@ impl PickedServices {
         let (session, service, found_by) = (session.clone(), service.to_owned(), found_by.clone());
         let (key, clock) = (service.clone(), session.clock().clone());
         let following = async move {
-            let mut pause = Backoff::new(session.options().retry.base, session.options().retry.max);
+            let mut pause = GrowingPause::new(session.options().retry.base, session.options().retry.max);
             loop {
                 let mut instances = FollowedInstances::new(&session, verb, &service, &found_by);
                 let error = loop {

@@ -10,8 +10,8 @@ use crate::path;
 use crate::process::UnlessForked;
 use crate::recipes::declared::{declare, declare_sequential};
 use crate::session::Session;
-use crate::session::call::refusal;
 use crate::session::open_parents;
+use crate::session::refusal::refusal;
 use crate::session::registration::{KeptNode, StartingNode, not_declared};
 use crate::session::wire::{CreateMode, WireError};
 
@@ -332,10 +332,10 @@ mod tests {
     use crate::drive;
     use crate::runtime::tests::dropped_in_a_child;
 
-    /// Asked when it is dropped.
-    struct Asked(Registration);
+    /// AskedWhenDropped when it is dropped.
+    struct AskedWhenDropped(Registration);
 
-    impl Drop for Asked {
+    impl Drop for AskedWhenDropped {
         fn drop(&mut self) {
             assert_eq!(self.0.service().port, Some(80));
         }
@@ -357,7 +357,7 @@ mod tests {
             let _ = is_free.recv_timeout(Duration::from_secs(25));
         });
         is_locked.recv().expect("locked");
-        let asked = dropped_in_a_child("what is registered", Asked(registration));
+        let asked = dropped_in_a_child("what is registered", AskedWhenDropped(registration));
         drop(free);
         locker.join().expect("no panic");
         let registration = asked.0.clone();

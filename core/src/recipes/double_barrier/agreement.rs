@@ -20,7 +20,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::options::Naming;
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
+use crate::session::refusal::refusal;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{WireError, Write};
 

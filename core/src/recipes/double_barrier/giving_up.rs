@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::mutex::lock;
 use crate::options::Naming;
 use crate::path;
-use crate::session::call::{Call, Failure};
+use crate::session::call::Call;
+use crate::session::refusal::Failure;
 use crate::session::wire::{WireError, Write};
 
 /// Deletes the nodes that this handle has given up and that may stand yet, maybe in a session that only the server

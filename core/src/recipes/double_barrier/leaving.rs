@@ -25,7 +25,8 @@ use crate::log;
 use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, LOOK_AFTER, refusal};
+use crate::session::call::{Call, LOOK_AFTER};
+use crate::session::refusal::refusal;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Event, WireError, Write};
 

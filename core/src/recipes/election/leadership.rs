@@ -7,7 +7,7 @@ use super::statement::Acknowledgement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::futures::unless;
 use crate::recipes::held::Held;
-use crate::session::call::refusal;
+use crate::session::refusal::refusal;
 use crate::session::wire::{WireError, Write};
 
 /// One term of a leader: a [`Held`], with the verbs of one. Dropping it resigns in the background.

@@ -41,9 +41,10 @@ use crate::feed::Feed;
 use crate::options::{ElectionLayout, ElectionOptions, Naming};
 use crate::path;
 use crate::session::Session;
-use crate::session::backoff::Backoff;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::clock::Later;
+use crate::session::growing_pause::GrowingPause;
+use crate::session::refusal::refusal;
 use crate::session::wire::{CreateMode, frame};
 use crate::turn;
 use crate::turn::grant::Grant;
@@ -253,7 +254,7 @@ impl Election {
     pub(crate) fn terms(&self) -> Result<Terms> {
         let session = self.handle.client().session()?;
         let retry = &session.options().retry;
-        let pause = Backoff::new(retry.base, retry.max);
+        let pause = GrowingPause::new(retry.base, retry.max);
         let (stops, health) = (self.stops.subscribe(), self.health.subscribe());
         Ok(Terms { election: self.clone(), stops, health, pause, is_paused: false, session })
     }

@@ -12,8 +12,9 @@ use crate::feed::{Feed, Source};
 use crate::path;
 use crate::recipes::contenders;
 use crate::session::Session;
-use crate::session::backoff::Backoff;
-use crate::session::call::{Call, Failure};
+use crate::session::call::Call;
+use crate::session::growing_pause::GrowingPause;
+use crate::session::refusal::Failure;
 use crate::session::server_session::catching_up::Beginning;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::watching::{ChildData, Children, Data, Watching};
@@ -173,7 +174,7 @@ struct Observing {
     beginning: Arc<Beginning>,
     /// What is to go ahead of the next list.
     behind: Behind,
-    pause: Backoff,
+    pause: GrowingPause,
 }
 
 struct Candidate {
@@ -219,7 +220,7 @@ impl Observing {
             told: None,
             beginning,
             behind: Behind::Sync,
-            pause: Backoff::new(retry.base, retry.max),
+            pause: GrowingPause::new(retry.base, retry.max),
             session,
         }
     }

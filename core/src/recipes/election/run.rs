@@ -17,7 +17,7 @@ use crate::feed::{Feed, Source};
 use crate::futures::unless;
 use crate::runtime;
 use crate::session::Session;
-use crate::session::backoff::Backoff;
+use crate::session::growing_pause::GrowingPause;
 use crate::turn::hold::{Hold, Tenure};
 
 /// What [`Election::run`] does between the terms, for faces in which the work is no future.
@@ -26,7 +26,7 @@ pub struct Terms {
     pub(super) session: Arc<Session>,
     pub(super) stops: watch::Receiver<u64>,
     pub(super) health: watch::Receiver<bool>,
-    pub(super) pause: Backoff,
+    pub(super) pause: GrowingPause,
     /// Whether to wait before the next campaign.
     pub(super) is_paused: bool,
 }

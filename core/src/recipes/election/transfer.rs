@@ -16,7 +16,8 @@ use crate::path;
 use crate::recipes::contenders::SeenContender;
 use crate::recipes::gone::{Meant, until_gone};
 use crate::recipes::held::Held;
-use crate::session::call::{Call, Failure};
+use crate::session::call::Call;
+use crate::session::refusal::Failure;
 use crate::session::wire::WireError;
 use crate::turn::revocation;
 

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::mutex::lock;
 use crate::path;
 use crate::recipes::held::Held;
-use crate::session::backoff::Backoff;
+use crate::session::growing_pause::GrowingPause;
 use crate::session::random;
 use crate::turn::hold::Hold;
 
@@ -87,8 +87,8 @@ impl Sharing {
         path::join(&self.below(PARTITIONS), &self.partitions[partition])
     }
 
-    pub(super) fn pause(&self) -> Backoff {
-        Backoff::new(self.pause.0, self.pause.1)
+    pub(super) fn pause(&self) -> GrowingPause {
+        GrowingPause::new(self.pause.0, self.pause.1)
     }
 
     /// Takes out what waits for an owner and is of this hold.

@@ -14,9 +14,10 @@ use super::store::Store;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::once::AppliedOnce;
 use crate::session::open_parents;
+use crate::session::refusal::refusal;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{CreateMode, Stat, WireError, Write};
 

@@ -36,10 +36,11 @@ use crate::options::QueueOptions;
 use crate::path;
 use crate::recipes::servers_clock::ServersClock;
 use crate::session::Session;
-use crate::session::call::{Call, Failure, refusal};
+use crate::session::call::Call;
 use crate::session::clock::Moment;
 use crate::session::once::{AppliedOnce, Marks};
 use crate::session::random;
+use crate::session::refusal::{Failure, refusal};
 use crate::session::wire::{CreateMode, Stat, WireError, Write};
 
 /// In bytes. A key goes over the wire with its put, and stands in its node.

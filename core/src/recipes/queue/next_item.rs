@@ -26,9 +26,10 @@ use crate::mutex::lock;
 use crate::path;
 use crate::recipes::waiting_line::WaitingLine;
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::once::Marks;
 use crate::session::once::combined::CombinedChanges;
+use crate::session::refusal::refusal;
 use crate::session::wire::{WireError, Write};
 
 /// After how long at most to look at the clock that says what is due: somebody may have set it. It asks no server.

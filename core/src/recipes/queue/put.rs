@@ -23,9 +23,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::path::{self, PACKET_LIMIT};
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::once::{AppliedOnce, Marks};
 use crate::session::open_parents;
+use crate::session::refusal::refusal;
 use crate::session::wire::{Applied, WireError, Write};
 
 /// What is reserved for the parts of a transaction that are about the queue.

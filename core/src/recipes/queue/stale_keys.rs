@@ -13,9 +13,10 @@ use super::store::Store;
 use crate::error::Result;
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, Failure};
+use crate::session::call::Call;
 use crate::session::clock::Moment;
 use crate::session::random;
+use crate::session::refusal::Failure;
 use crate::session::wire::WireError;
 
 impl Store {

@@ -15,9 +15,10 @@ use super::listing::{HandedOutItem, ReadItem};
 use super::store::Store;
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::once::AppliedOnce;
 use crate::session::once::combined::CombinedOutcome;
+use crate::session::refusal::refusal;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{CreateMode, WireError, Write};
 

@@ -12,6 +12,7 @@
 
 mod layout;
 mod permits;
+mod size;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -26,17 +27,19 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, Failure, LOOK_AFTER};
+use crate::session::call::{Call, LOOK_AFTER};
 use crate::session::clock::Later;
+use crate::session::refusal::Failure;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Event, Link, Watch, WireError};
 use crate::turn::grant::Grant;
-use crate::turn::line::LastLine;
 use crate::turn::name::Kind;
 use crate::turn::place::TurnRequest;
 use crate::turn::revocation::REVOKE;
+use crate::turn::session_line::LastLine;
 use crate::turn::{self, deletable};
-use layout::{SemaphoreLayout, Size, SizeAgreement, answered};
+use layout::{SemaphoreLayout, answered};
+use size::{Size, SizeAgreement};
 
 /// Permits on a path, shared with everybody who uses that path, in any language.
 ///
@@ -196,7 +199,7 @@ impl Permits {
         // Curator adds its permit before it knows whether there is room: that one is not held, its owner still queues.
         for looks in 1..=LOOKS {
             let size = match call.ask("contenders", |server| server.get_data(layout.size())).await {
-                Ok((size, _)) => layout::parse(&size).unwrap_or(self.size.get()),
+                Ok((size, _)) => size::parse(&size).unwrap_or(self.size.get()),
                 Err(Failure::Refused(WireError::NoNode)) => self.size.get(),
                 Err(failure) => return Err(failure.about("contenders", &self.path)),
             };
@@ -229,7 +232,7 @@ impl Permits {
 
 /// How many permits there are, as the node says that has the size.
 pub(crate) fn size(data: &[u8]) -> Option<usize> {
-    layout::parse(data)
+    size::parse(data)
 }
 
 /// Curator adds its permit before it knows whether there is room: that one is not held, its owner still queues. Takes away

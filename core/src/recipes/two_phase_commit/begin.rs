@@ -21,10 +21,11 @@ use super::ownership::{Commits, Hand, OUTCOME_STANDS};
 use super::transaction::{KnownTransaction, abort_unless_committed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
-use crate::session::call::{Call, Failure, refusal};
+use crate::session::call::Call;
 use crate::session::clock::Moment;
 use crate::session::open_parents;
 use crate::session::random;
+use crate::session::refusal::{Failure, refusal};
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{WireError, Write};
 

@@ -12,7 +12,8 @@ use super::ownership::{Commits, Hand, leave_outcome, sweep_outcomes};
 use super::transaction::{DECIDING, KnownTransaction, OutcomeWaiter, abort_unless_committed, collect};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
-use crate::session::call::{Call, Failure, refusal};
+use crate::session::call::Call;
+use crate::session::refusal::{Failure, refusal};
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Applied, CreateMode, Flight, Stat, WireError, Write};
 

@@ -11,8 +11,9 @@ use super::transaction::KnownTransaction;
 use crate::error::{Error, Result};
 use crate::mutex::lock;
 use crate::session::Session;
-use crate::session::call::{Call, Failure, LOOK_AFTER};
+use crate::session::call::{Call, LOOK_AFTER};
 use crate::session::clock::Moment;
+use crate::session::refusal::Failure;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Flight, Stat, Watch, WireError};
 

@@ -2,7 +2,8 @@
 //! nobody.
 
 use crate::error::Result;
-use crate::session::call::{Call, Failure};
+use crate::session::call::Call;
+use crate::session::refusal::Failure;
 use crate::session::wire::{CreateMode, Flight, Stat, WireError, Write};
 
 const LIST: &str = "show";

@@ -14,8 +14,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::recipes::declared::declare;
 use crate::session::Session;
-use crate::session::call::{Call, Failure};
+use crate::session::call::Call;
 use crate::session::open_parents;
+use crate::session::refusal::Failure;
 use crate::session::registration::{KeptNode, StartingNode, not_declared};
 use crate::session::wire::{WireError, Write};
 

@@ -10,8 +10,9 @@ use super::layout::{CommitMode, Decision, Header, Key, Outcome, TransactionLayou
 use super::nodes::{all_of, create, if_there};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
-use crate::session::call::{Call, Failure};
+use crate::session::call::Call;
 use crate::session::clock::Moment;
+use crate::session::refusal::Failure;
 use crate::session::wire::{LinkState, Stat, Watch, WireError, Write};
 
 const VERB: &str = "outcome";

@@ -84,7 +84,7 @@ enum Aim {
     EndAtOnce,
 }
 
-struct World {
+struct Model {
     rng: Rng,
     timeout: u64,
     tick: u64,
@@ -113,8 +113,8 @@ struct World {
     aim: Aim,
 }
 
-impl World {
-    fn new(seed: u64, is_tick_known: bool) -> World {
+impl Model {
+    fn new(seed: u64, is_tick_known: bool) -> Model {
         let mut rng = Rng(seed);
         let timeout = [4_000, 10_000][rng.below(2) as usize];
         let tick = timeout / [2, 3, 4, 5, 12][rng.below(5) as usize];
@@ -123,7 +123,7 @@ impl World {
         let server_tick = is_tick_known.then(|| Duration::from_millis(tick));
         let terms = LeaseTerms { server_tick, ..LeaseTerms::default() };
         let lease = Lease::new(Duration::from_millis(timeout), terms, moment(DAWN), moment(DAWN));
-        World {
+        Model {
             timeout,
             tick,
             rounding,
@@ -325,7 +325,7 @@ fn certainty_never_outlives_the_session_whatever_stands_still() {
     for is_tick_known in [false, true] {
         let mut lived = 0;
         for seed in 0..150 {
-            match World::new(seed, is_tick_known).run() {
+            match Model::new(seed, is_tick_known).run() {
                 Ok(true) => lived += 1,
                 Ok(false) => {}
                 Err(wrong) => panic!("seed {seed}, the tick is known: {is_tick_known}: {wrong}"),

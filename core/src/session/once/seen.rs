@@ -12,8 +12,9 @@ use super::mark::parse;
 use super::{AppliedOnce, Marks, Used, beyond, in_doubt};
 use crate::error::Result;
 use crate::session::Session;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::open_parents;
+use crate::session::refusal::refusal;
 use crate::session::server_session::ConnectionId;
 use crate::session::wire::{CreateMode, WireError, Write};
 

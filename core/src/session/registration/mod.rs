@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use self::task::Task;
 use super::Session;
-use super::call::refusal;
+use super::refusal::refusal;
 use super::wire::frame::fits;
 use super::wire::{CreateMode, WireError};
 use crate::error::{Error, ErrorKind, Result};

@@ -22,9 +22,9 @@ use crate::futures::unless;
 use crate::mutex::lock;
 use crate::path;
 use crate::session::Session;
-use crate::session::backoff::Backoff;
-use crate::session::call::refusal;
 use crate::session::clock::Later;
+use crate::session::growing_pause::GrowingPause;
+use crate::session::refusal::refusal;
 use crate::session::server_session::{ConnectionId, ServerSession};
 use crate::session::wire::{CreateMode, Event, Stat, Watch, WireError, Write};
 
@@ -115,9 +115,9 @@ impl Task {
         answer.map_err(|error| refusal(error, verb, &self.path))
     }
 
-    fn pause(&self) -> Backoff {
+    fn pause(&self) -> GrowingPause {
         let retry = &self.session.options().retry;
-        Backoff::new(retry.base, retry.max)
+        GrowingPause::new(retry.base, retry.max)
     }
 
     pub(super) async fn run(self: Arc<Self>) {
@@ -163,7 +163,7 @@ impl Task {
 struct Attempts<'a> {
     task: &'a Arc<Task>,
     server_session: &'a Arc<ServerSession>,
-    pause: Backoff,
+    pause: GrowingPause,
     /// Our node is there, as far as its watch has told.
     stands: bool,
     /// One of ours may be there, because the answer to a create was lost, or it was made before it was declared.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::{ConnectionId, ServerSession};
 use crate::path;
-use crate::session::backoff::Backoff;
 use crate::session::clock::Later;
+use crate::session::growing_pause::GrowingPause;
 use crate::session::wire::{Flight, Stat, WireError, Write};
 
 /// How soon a deletion that was denied is tried again, and at longest.
@@ -15,8 +15,8 @@ const FIRST_WHEN_DENIED: Duration = Duration::from_secs(1);
 const LAST_WHEN_DENIED: Duration = Duration::from_secs(10);
 
 /// Between two attempts. A request made while there is no connection waits for one by itself.
-fn pause() -> Backoff {
-    Backoff::new(Duration::from_millis(50), Duration::from_secs(2))
+fn pause() -> GrowingPause {
+    GrowingPause::new(Duration::from_millis(50), Duration::from_secs(2))
 }
 
 /// What has been asked for on one connection.
@@ -104,7 +104,7 @@ impl ServerSession {
     pub(crate) fn delete_when_allowed(self: &Arc<Self>, node: String, czxid: i64, guard: Option<Write>) {
         let (server_session, clock) = (Arc::downgrade(self), self.clock.clone());
         self.clock.spawn(Box::pin(async move {
-            let mut pause = Backoff::new(FIRST_WHEN_DENIED, LAST_WHEN_DENIED);
+            let mut pause = GrowingPause::new(FIRST_WHEN_DENIED, LAST_WHEN_DENIED);
             loop {
                 pause.pass(&clock).await;
                 let Some(server_session) = server_session.upgrade() else { return };

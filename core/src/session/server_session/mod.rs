@@ -89,7 +89,7 @@ pub(crate) struct ServerSession {
     /// Servers before 3.5.7 do not say which ephemeral nodes a session has.
     own_list: Capability,
     shared_lists: SharedLists,
-    /// Each path that is watched for what the numbers on it prove has a clone: see [`crate::turn::line`].
+    /// Each path that is watched for what the numbers on it prove has a clone: see [`crate::turn::session_line`].
     pub(crate) watched_paths: Arc<()>,
     catching_up: CatchingUp,
     counters: Arc<Counters>,

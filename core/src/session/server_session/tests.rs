@@ -9,12 +9,12 @@ use crate::session::wire::scripted::{Script, Scripted};
 use crate::session::wire::{Read, Stat};
 
 /// Answers `sync`, and nothing else.
-struct Line {
+struct AnswersSync {
     generation: Arc<AtomicU64>,
     syncs: Arc<AtomicUsize>,
 }
 
-impl Script for Line {
+impl Script for AnswersSync {
     fn link(&self) -> Link {
         Link { generation: self.generation.load(Ordering::Acquire), state: LinkState::Up }
     }
@@ -45,16 +45,16 @@ fn server_session_since(asked: Moment, script: impl Script) -> Arc<ServerSession
 
 #[tokio::test]
 async fn who_waits_for_certainty_looks_again_although_nothing_brings_it() {
-    let line = Line { generation: Arc::default(), syncs: Arc::default() };
-    let server_session = server_session_since(SystemClock.now() - Duration::from_secs(10), line);
+    let script = AnswersSync { generation: Arc::default(), syncs: Arc::default() };
+    let server_session = server_session_since(SystemClock.now() - Duration::from_secs(10), script);
     let soon = server_session.session_timeout() / 4;
     tokio::time::timeout(soon, server_session.until_firm_or_soon()).await.expect("time to look");
     assert!(!server_session.is_firm(), "no heartbeat was answered");
 }
 
-struct Holder;
+struct LosesAtOnce;
 
-impl Tenant for Holder {
+impl Tenant for LosesAtOnce {
     fn lose(&self, _: LostReason) -> bool {
         true
     }
@@ -77,7 +77,8 @@ impl Tenant for LetsGo {
 
 #[tokio::test]
 async fn who_may_have_deleted_its_node_itself_is_told_of_the_end_of_the_session_all_the_same() {
-    let server_session = server_session_over(Line { generation: Arc::default(), syncs: Arc::default() });
+    let server_session =
+        server_session_over(AnswersSync { generation: Arc::default(), syncs: Arc::default() });
     let holder = Arc::new(LetsGo::default());
     let tenant: Arc<dyn Tenant> = holder.clone();
     let interest = server_session.interest("/held");
@@ -91,8 +92,9 @@ async fn who_may_have_deleted_its_node_itself_is_told_of_the_end_of_the_session_
 #[tokio::test]
 async fn a_holders_read_that_was_sent_on_another_connection_than_it_was_asked_for_does_not_count() {
     let (generation, syncs) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicUsize::new(0)));
-    let server_session = server_session_over(Line { generation: generation.clone(), syncs: syncs.clone() });
-    let holder: Arc<dyn Tenant> = Arc::new(Holder);
+    let server_session =
+        server_session_over(AnswersSync { generation: generation.clone(), syncs: syncs.clone() });
+    let holder: Arc<dyn Tenant> = Arc::new(LosesAtOnce);
     let interest = server_session.interest("/held");
     interest.admit(Arc::downgrade(&holder));
 
@@ -120,7 +122,7 @@ async fn a_holders_read_that_was_sent_on_another_connection_than_it_was_asked_fo
 #[tokio::test]
 async fn the_heart_of_an_idle_session_is_woken_where_it_would_look_too_late() {
     let (generation, syncs) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicUsize::new(0)));
-    let server_session = server_session_over(Line { generation, syncs });
+    let server_session = server_session_over(AnswersSync { generation, syncs });
     let moment = || tokio::time::sleep(Duration::from_millis(1));
     moment().await;
     server_session.sync("/").await.expect("answered");
@@ -210,7 +212,7 @@ async fn of_an_old_server_nodes_are_read_one_by_one_and_it_is_asked_otherwise_on
 #[tokio::test]
 async fn a_chore_that_panics_keeps_no_close_waiting() {
     let (generation, syncs) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicUsize::new(0)));
-    let server_session = server_session_over(Line { generation, syncs });
+    let server_session = server_session_over(AnswersSync { generation, syncs });
     drop(server_session.in_background(async { panic!("on purpose") }));
     tokio::time::timeout(Duration::from_secs(10), server_session.until_tidy()).await.expect("tidy");
 }

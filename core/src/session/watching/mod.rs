@@ -26,9 +26,10 @@ use futures_util::FutureExt;
 use self::outstanding::{Outstanding, OutstandingAnswer};
 use self::standing::Standing;
 use super::Session;
-use super::backoff::Backoff;
-use super::call::{LOOK_AFTER, refusal};
+use super::call::LOOK_AFTER;
 use super::clock::Moment;
+use super::growing_pause::GrowingPause;
+use super::refusal::refusal;
 use super::server_session::ServerSession;
 use super::server_session::catching_up::Beginning;
 use super::wire::{Event, Flight, Stat, Watch, WireError};
@@ -235,7 +236,7 @@ pub(crate) struct Watching<S: Watchable> {
     /// When the node was created that is known to be gone. Only an event has told so, and the next server need not have come
     /// as far.
     gone: Option<i64>,
-    pause: Backoff,
+    pause: GrowingPause,
     /// When the request left whose answer was the last.
     asked: Moment,
     /// Nothing but the watch tells what happens to the node: it is looked at without news, too.
@@ -285,7 +286,7 @@ impl<S: Watchable> Watching<S> {
             last: None,
             told: None,
             gone: None,
-            pause: Backoff::new(retry.base, retry.max),
+            pause: GrowingPause::new(retry.base, retry.max),
             asked: session.now(),
             looks: false,
             looked: session.now(),

@@ -10,8 +10,8 @@ use super::*;
 use crate::drive;
 use crate::error::ErrorKind;
 use crate::options::{AclEntry, Auth, LeaseTerms};
-use crate::session::call::refusal;
 use crate::session::clock::Clock;
+use crate::session::refusal::refusal;
 use crate::session::server_session::ServerSession;
 use crate::session::system_clock::SystemClock;
 

@@ -10,8 +10,9 @@ use super::{Hold, Tenure};
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::mutex::lock;
 use crate::path;
-use crate::session::call::{Call, refusal};
+use crate::session::call::Call;
 use crate::session::once::{AppliedOnce, Marks, Used};
+use crate::session::refusal::refusal;
 use crate::session::server_session::{ConnectionId, Tenant};
 use crate::session::wire::{WireError, Write};
 

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, oneshot};
 use super::{Hold, Tenure};
 use crate::error::{LostReason, Result};
 use crate::process::Process;
-use crate::session::call::{refusal, refused_create_as};
+use crate::session::refusal::{refusal, refused_create_as};
 use crate::session::server_session::Tenant;
 use crate::session::wire::{Applied, WireError, Write};
 

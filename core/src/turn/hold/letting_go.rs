@@ -8,11 +8,11 @@ use super::{Hold, Tenure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::futures::begun;
 use crate::mutex::lock;
-use crate::session::call::refusal;
+use crate::session::refusal::refusal;
 use crate::session::wire::WireError;
 use crate::turn::deletion::Deletion;
 use crate::turn::grant::{Grant, OwnNodeWatch};
-use crate::turn::line::Passed;
+use crate::turn::session_line::Passed;
 
 impl Hold {
     /// One owner lets go now; for the last one the future deletes our nodes. ConnectionLost from it means unconfirmed, and

@@ -19,15 +19,15 @@ use finishing::{Finishing, InDoubt};
 use guarded::GuardedWrites;
 
 use super::grant::{Grant, OwnNodeWatch, checks_of};
-use super::line::Position;
 use super::local_handoff::HandoffGuard;
 use super::place::Node;
+use super::session_line::Position;
 use crate::error::{Error, LostReason, Result};
 use crate::log::{self, Tenancy};
 use crate::mutex::lock;
 use crate::session::Session;
-use crate::session::call::refusal;
 use crate::session::clock::Moment;
+use crate::session::refusal::refusal;
 use crate::session::server_session::{ConnectionId, Interest, ServerSession, Tenant};
 use crate::session::wire::{WireError, Write};
 use own_nodes::Follower;

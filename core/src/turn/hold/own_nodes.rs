@@ -8,9 +8,9 @@ use crate::log;
 use crate::mutex::lock;
 use crate::options::RetryOptions;
 use crate::session::Session;
-use crate::session::backoff::Backoff;
 use crate::session::clock::Clock;
 use crate::session::delivery::{Live, Subscription};
+use crate::session::growing_pause::GrowingPause;
 use crate::session::server_session::{ServerSession, Tenant};
 use crate::session::wire::{Event, Flight, Stat, Watch, WireError};
 use crate::turn::place::Node;
@@ -197,7 +197,7 @@ impl Follower {
         says: Arc<[u8]>,
         first: Result<Watch, Flight<(Vec<u8>, Stat, Watch)>>,
     ) {
-        let pause = || Backoff::new(retry.base, retry.max);
+        let pause = || GrowingPause::new(retry.base, retry.max);
         let mut next = first;
         let mut is_changed = false;
         // At which version the node said that somebody asks. What is read a second time is no second request.

@@ -18,9 +18,9 @@ type Children = (&'static [(&'static str, i64)], i64);
 
 /// The server that the client is connected with.
 #[derive(Clone)]
-struct Server(Arc<Mutex<World>>);
+struct ServerOfChildren(Arc<Mutex<ServerState>>);
 
-struct World {
+struct ServerState {
     shown: Children,
     /// What the leader knows, where this one lags.
     now: Option<Children>,
@@ -28,51 +28,56 @@ struct World {
     watches: Vec<(String, bool, oneshot::Sender<Event>)>,
 }
 
-impl Server {
-    fn of(shown: Children) -> Server {
-        Server(Arc::new(Mutex::new(World { shown, now: None, generation: 1, watches: Vec::new() })))
+impl ServerOfChildren {
+    fn of(shown: Children) -> ServerOfChildren {
+        ServerOfChildren(Arc::new(Mutex::new(ServerState {
+            shown,
+            now: None,
+            generation: 1,
+            watches: Vec::new(),
+        })))
     }
 
-    fn world(&self) -> MutexGuard<'_, World> {
+    fn state(&self) -> MutexGuard<'_, ServerState> {
         self.0.lock().expect("no panic")
     }
 
     /// Another server from now on.
     fn reconnect(&self, shown: Children, now: Option<Children>) {
-        let mut world = self.world();
-        (world.shown, world.now) = (shown, now);
-        world.generation += 2;
+        let mut state = self.state();
+        (state.shown, state.now) = (shown, now);
+        state.generation += 2;
     }
 
     fn tell(&self, path: &str, is_list: bool, event: Event) {
-        let mut world = self.world();
+        let mut state = self.state();
         // Those that nobody waits for any more were taken back.
-        world.watches.retain(|(.., watch)| !watch.is_closed());
-        let at = world.watches.iter().position(|(of, list, _)| of == path && *list == is_list);
-        let (.., watch) = world.watches.remove(at.expect("it is watched"));
+        state.watches.retain(|(.., watch)| !watch.is_closed());
+        let at = state.watches.iter().position(|(of, list, _)| of == path && *list == is_list);
+        let (.., watch) = state.watches.remove(at.expect("it is watched"));
         watch.send(event).expect("somebody waits");
     }
 
     fn watch(&self, path: &str, is_list: bool) -> Watch {
         let (watch, event) = oneshot::channel();
-        self.world().watches.push((path.to_owned(), is_list, watch));
+        self.state().watches.push((path.to_owned(), is_list, watch));
         Watch::new(Box::pin(async move { event.await.unwrap_or(Event::SessionEnded) }))
     }
 }
 
-impl Script for Server {
+impl Script for ServerOfChildren {
     fn link(&self) -> Link {
-        Link { generation: self.world().generation, state: LinkState::Up }
+        Link { generation: self.state().generation, state: LinkState::Up }
     }
 
     fn sync(&self) -> Flight<()> {
-        let mut world = self.world();
-        world.shown = world.now.take().unwrap_or(world.shown);
+        let mut state = self.state();
+        state.shown = state.now.take().unwrap_or(state.shown);
         Box::pin(ready(Ok(())))
     }
 
     fn watch_data(&self, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
-        let children = self.world().shown.0;
+        let children = self.state().shown.0;
         let found = children.iter().find(|(name, _)| path::join(TOP, name) == path);
         let answer = found.map(|(_, czxid)| {
             let stat = Stat { czxid: *czxid, mzxid: *czxid, ..Stat::default() };
@@ -82,14 +87,14 @@ impl Script for Server {
     }
 
     fn watch_children(&self, path: &str) -> Flight<(Vec<String>, Stat, Watch)> {
-        let (children, pzxid) = self.world().shown;
+        let (children, pzxid) = self.state().shown;
         let names = children.iter().map(|(name, _)| (*name).to_owned()).collect();
         let stat = Stat { czxid: 1, pzxid, ..Stat::default() };
         Box::pin(ready(Ok((names, stat, self.watch(path, true)))))
     }
 }
 
-impl Dial for Server {
+impl Dial for ServerOfChildren {
     fn dial(&self, _: &str, _: &ClientOptions, _: &Arc<Noted>) -> Flight<Box<dyn Wire>> {
         let wire: Box<dyn Wire> = Box::new(Scripted(self.clone()));
         Box::pin(ready(Ok(wire)))
@@ -104,7 +109,7 @@ async fn next(tree: &mut Tree) -> Vec<String> {
 
 #[tokio::test]
 async fn what_an_event_has_told_to_be_gone_is_not_found_again_on_a_server_that_lags() -> Result<()> {
-    let server = Server::of((&[("a", 2), ("b", 3)], 3));
+    let server = ServerOfChildren::of((&[("a", 2), ("b", 3)], 3));
     let (clock, dial) = (Arc::new(SystemClock), Box::new(server.clone()));
     let session =
         Session::open("scripted".to_owned(), ClientOptions::default(), clock, dial, Arc::default()).await?;
@@ -120,7 +125,7 @@ async fn what_an_event_has_told_to_be_gone_is_not_found_again_on_a_server_that_l
     assert_eq!(next(&mut tree).await, ["b", "c"]);
 
     server.tell(TOP, true, Event::ChildrenChanged);
-    server.world().shown = (&[("a", 6), ("b", 3), ("c", 4)], 6);
+    server.state().shown = (&[("a", 6), ("b", 3), ("c", 4)], 6);
     assert_eq!(next(&mut tree).await, ["a", "b", "c"]);
 
     // All was lost, and transactions are counted from the beginning.

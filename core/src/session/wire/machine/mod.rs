@@ -14,10 +14,10 @@ mod digest_md5;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
 mod handshake;
-mod liveness;
 mod looking;
+mod next_server;
 mod queue;
-mod servers;
+mod timeouts;
 mod watch_requests;
 mod watch_table;
 
@@ -31,9 +31,9 @@ use zkrecipes_protocol::Op;
 pub(crate) use self::answers::refusal;
 use self::digest_md5::DigestMd5;
 use self::looking::Looking;
+use self::next_server::Servers;
 use self::queue::Asked;
 pub(crate) use self::queue::{Letter, Wanted};
-use self::servers::Servers;
 use self::watch_table::Watches;
 pub(crate) use self::watch_table::{WatchId, WatchSubject};
 use super::capability::{Capability, is_counted};

@@ -30,9 +30,11 @@ extern "C" fn stop(_: i32) {
 }
 
 /// Awaits an answer that comes when the sender is dropped, on a thread that drives meanwhile.
-fn answer_of(world: &World) -> (oneshot::Sender<()>, impl Future<Output = Result<()>> + Send + 'static) {
+fn answer_of(
+    connected: &Connected,
+) -> (oneshot::Sender<()>, impl Future<Output = Result<()>> + Send + 'static) {
     let (answer, mut answered) = oneshot::channel();
-    let connection = world.connection.clone();
+    let connection = connected.connection.clone();
     let awaiting = poll_fn(move |context| {
         note(&connection);
         Pin::new(&mut answered).poll(context).map(|_| Ok(()))
@@ -47,9 +49,9 @@ struct Stopped {
 }
 
 impl Stopped {
-    fn of(world: &World) -> Stopped {
+    fn of(connected: &Connected) -> Stopped {
         on_signal(libc::SIGURG, stop);
-        let (answer, awaiting) = answer_of(world);
+        let (answer, awaiting) = answer_of(connected);
         let (tell, tells) = channel();
         let is_back = aside(move || {
             // SAFETY: this thread's own number.
@@ -57,7 +59,7 @@ impl Stopped {
             drive::wait(awaiting, None, None)
         });
         let (thread, number) = tells.recv_timeout(SOON).expect("told");
-        eventually("it drives", || world.driver().is_some() && sleeps(number));
+        eventually("it drives", || connected.driver().is_some() && sleeps(number));
         // SAFETY: the thread waits for its answer.
         assert_eq!(unsafe { libc::pthread_kill(thread, libc::SIGURG) }, 0);
         eventually("it is stopped", || IS_STOPPED.load(Ordering::SeqCst));
@@ -72,11 +74,11 @@ impl Stopped {
 }
 
 /// How long each of the threads waits for one answer, and what that is.
-fn ask(world: &World) -> Vec<(Duration, bool)> {
+fn ask(connected: &Connected) -> Vec<(Duration, bool)> {
     let (tell, told) = channel();
     let together = Arc::new(Barrier::new(THREADS as usize));
     for number in 0..THREADS {
-        let (wire, tell, together) = (world.wire.clone(), tell.clone(), together.clone());
+        let (wire, tell, together) = (connected.wire.clone(), tell.clone(), together.clone());
         thread(move || {
             together.wait();
             std::thread::sleep(APART * number);
@@ -89,9 +91,9 @@ fn ask(world: &World) -> Vec<(Duration, bool)> {
 }
 
 /// A thread whose hook makes blocking calls while it waits, until its answer comes: how long each of them took.
-fn with_a_hook_that_blocks(world: &World) -> (oneshot::Sender<()>, Receiver<Vec<Duration>>) {
-    let (answer, awaiting) = answer_of(world);
-    let wire = world.wire.clone();
+fn with_a_hook_that_blocks(connected: &Connected) -> (oneshot::Sender<()>, Receiver<Vec<Duration>>) {
+    let (answer, awaiting) = answer_of(connected);
+    let wire = connected.wire.clone();
     let took = aside(move || {
         let mut took = Vec::new();
         let mut hook = || {
@@ -107,11 +109,11 @@ fn with_a_hook_that_blocks(world: &World) -> (oneshot::Sender<()>, Receiver<Vec<
 }
 
 /// All of them ask again and again until the session is closed: how long after that each of them is told of its end.
-fn end_in_the_middle(world: &World) -> Vec<Duration> {
+fn end_in_the_middle(connected: &Connected) -> Vec<Duration> {
     let (tell, told) = channel();
     let answered = Arc::new(AtomicUsize::new(0));
     for _ in 0..THREADS {
-        let (wire, tell, answered) = (world.wire.clone(), tell.clone(), answered.clone());
+        let (wire, tell, answered) = (connected.wire.clone(), tell.clone(), answered.clone());
         thread(move || {
             let error = loop {
                 match wait(wire.get_data("/")) {
@@ -124,7 +126,7 @@ fn end_in_the_middle(world: &World) -> Vec<Duration> {
     }
     eventually("each has some answers", || answered.load(Ordering::SeqCst) > 3 * THREADS as usize);
     let closing = Instant::now();
-    let closed = world.wire.close();
+    let closed = connected.wire.close();
     let closed = aside(move || drive::wait(closed.map(Ok), None, None));
     let mut ends = Vec::new();
     for _ in 0..THREADS {
@@ -149,12 +151,12 @@ fn are_in_time((last, most): (Duration, Duration)) -> bool {
 
 #[test]
 fn nobodys_answer_is_later_than_the_watchdog_while_a_thread_is_stopped_that_drives() {
-    let world = world();
-    let answers = ask(&world);
+    let connected = connected();
+    let answers = ask(&connected);
     let usual = latest(answers.iter().map(|(took, _)| *took));
-    let stopped = Stopped::of(&world);
-    let (answer, hooks) = with_a_hook_that_blocks(&world);
-    let answers = ask(&world);
+    let stopped = Stopped::of(&connected);
+    let (answer, hooks) = with_a_hook_that_blocks(&connected);
+    let answers = ask(&connected);
     drop(answer);
     assert!(answers.iter().all(|(_, is_answered)| *is_answered));
     let late = latest(answers.iter().map(|(took, _)| *took));
@@ -164,7 +166,7 @@ fn nobodys_answer_is_later_than_the_watchdog_while_a_thread_is_stopped_that_driv
          {late:?}, in a hook after {in_hooks:?}"
     );
     assert!(are_in_time(late) && are_in_time(in_hooks), "{late:?}, in a hook {in_hooks:?}");
-    let ends = latest(end_in_the_middle(&world));
+    let ends = latest(end_in_the_middle(&connected));
     println!(
         "closed meanwhile, each of {THREADS} that ask without a pause, and all but one in ten, know it {ends:?} later"
     );

@@ -30,13 +30,13 @@ fn told(error: WireError) -> Error {
 }
 
 /// A session with a server of its own.
-struct World {
+struct Connected {
     server: Server,
     connection: Arc<Connection<Socket>>,
     wire: Arc<dyn Wire>,
 }
 
-fn world() -> World {
+fn connected() -> Connected {
     // No ping comes in time to help what was not armed.
     let server = Server::builder().tick(Duration::from_millis(50)).max_session_timeout(LONG).start();
     let server = server.expect("a free port");
@@ -46,10 +46,10 @@ fn world() -> World {
     let opened = connection.opened(&hosts);
     runtime::spawn(Box::pin(serving::serve(connection.clone(), None, Entry::new(), Arc::default())));
     let wire = drive::wait(async move { opened.await.map_err(told) }, None, None).expect("a session");
-    World { server, connection, wire: wire.into() }
+    Connected { server, connection, wire: wire.into() }
 }
 
-impl World {
+impl Connected {
     fn driver(&self) -> Option<u64> {
         self.connection.lock().driver
     }
@@ -117,9 +117,9 @@ extern "C" fn nothing(_: i32) {}
 
 #[test]
 fn who_waits_has_its_answer_although_the_io_thread_is_held_up() {
-    let world = world();
+    let connected = connected();
     let free = hold_up_the_io_thread();
-    let flight = world.look();
+    let flight = connected.look();
     let answer = aside(move || wait(flight)).recv_timeout(SOON);
     drop(free);
     assert_eq!(answer.expect("no other thread was needed"), Ok(true));
@@ -128,12 +128,12 @@ fn who_waits_has_its_answer_although_the_io_thread_is_held_up() {
 /// The I/O thread would look within the watchdog; so it is held up.
 #[test]
 fn who_leaves_arms_the_watch_at_once() {
-    let world = world();
-    let driving = world.drive();
+    let connected = connected();
+    let driving = connected.drive();
     let stream = driving.stream.clone();
     let free = hold_up_the_io_thread();
     drop(driving);
-    let _asked = world.look();
+    let _asked = connected.look();
     let told = system::poll([stream.watch.as_fd()].into_iter(), Some(SOON / 4));
     drop(free);
     assert!(told.expect("polled").has(0));
@@ -142,10 +142,10 @@ fn who_leaves_arms_the_watch_at_once() {
 /// It would wake the I/O thread only to have it wait.
 #[test]
 fn who_leaves_has_left_the_lock_when_it_arms() {
-    let world = world();
-    let driving = world.drive();
+    let connected = connected();
+    let driving = connected.drive();
     let (tell, is_free) = channel();
-    let (stream, connection) = (driving.stream.clone(), Arc::downgrade(&world.connection));
+    let (stream, connection) = (driving.stream.clone(), Arc::downgrade(&connected.connection));
     let look = move || tell.send(connection.upgrade().is_some_and(|one| one.try_lock().is_some()));
     let free = hold_up_the_io_thread();
     *stream.on_arming.lock().expect("no panic") = Some(Box::new(move || _ = look()));
@@ -157,22 +157,22 @@ fn who_leaves_has_left_the_lock_when_it_arms() {
 
 #[test]
 fn a_thread_that_is_stopped_while_it_drives_is_replaced() {
-    let world = world();
-    let stopped = world.drive();
+    let connected = connected();
+    let stopped = connected.drive();
     let by_wait = aside({
-        let flight = world.look();
+        let flight = connected.look();
         move || wait(flight)
     });
     assert_eq!(by_wait.recv_timeout(SOON).expect("for one that waits"), Ok(true));
     let (tell, by_task) = channel();
-    let flight = world.look();
+    let flight = connected.look();
     runtime::spawn(Box::pin(async move { _ = tell.send(flight.await) }));
     assert_eq!(by_task.recv_timeout(SOON).expect("for a task"), Ok(true));
     // It goes on: whoever drives now is not disturbed.
     assert!(!stopped.read());
-    let next = world.drive();
+    let next = connected.drive();
     drop(stopped);
-    assert_eq!(world.driver(), Some(next.ticket));
+    assert_eq!(connected.driver(), Some(next.ticket));
 }
 
 /// The kernel has told of this descriptor before, and tells nothing twice.
@@ -205,8 +205,8 @@ fn what_comes_while_nobody_reads_is_told_when_the_io_thread_is_armed_again() {
 /// It has said that it does not drive any more, and has not come to arm the watch.
 #[test]
 fn a_thread_that_is_stopped_while_it_hands_back_is_replaced() {
-    let world = world();
-    let stopped = world.drive();
+    let connected = connected();
+    let stopped = connected.drive();
     let (connection, stream) = (stopped.connection.clone(), stopped.stream.clone());
     std::mem::forget(stopped);
     connection.with(|state, _| {
@@ -214,11 +214,11 @@ fn a_thread_that_is_stopped_while_it_hands_back_is_replaced() {
         state.armed = None;
     });
     let (tell, told) = channel();
-    let flight = world.look();
+    let flight = connected.look();
     runtime::spawn(Box::pin(async move { _ = tell.send(flight.await) }));
     assert_eq!(told.recv_timeout(SOON).expect("the I/O thread has armed it"), Ok(true));
     stream.arm(true, false);
-    let flight = world.look();
+    let flight = connected.look();
     assert_eq!(
         aside(move || wait(flight)).recv_timeout(SOON).expect("a late arming harms nothing"),
         Ok(true)
@@ -227,9 +227,9 @@ fn a_thread_that_is_stopped_while_it_hands_back_is_replaced() {
 
 #[test]
 fn nobody_but_who_waits_is_held_up_by_a_thread_that_is_stopped_inside_the_lock() {
-    let world = world();
-    let inside = world.connection.lock();
-    let wire = world.wire.clone();
+    let connected = connected();
+    let inside = connected.connection.lock();
+    let wire = connected.wire.clone();
     let asked = aside(move || {
         let known = (wire.link().state, wire.session_id() != 0, wire.server().is_some());
         (known, wire.delete("/none", None))
@@ -237,28 +237,28 @@ fn nobody_but_who_waits_is_held_up_by_a_thread_that_is_stopped_inside_the_lock()
     let (known, deletion) = asked.recv_timeout(SOON).expect("to look and to ask does not wait");
     assert_eq!(known, (LinkState::Up, true, true));
     // The I/O thread wants to come in, too.
-    world.connection.io.notify_one();
+    connected.connection.io.notify_one();
     let other = aside(|| {
-        let other = self::world();
+        let other = self::connected();
         wait(other.look())
     });
     assert_eq!(other.recv_timeout(SOON).expect("the I/O thread serves others"), Ok(true));
-    world.connection.within(inside, |_, _| ());
+    connected.connection.within(inside, |_, _| ());
     let answer = aside(move || drive::wait(async move { Ok(deletion.await) }, None, None));
     assert_eq!(answer.recv_timeout(SOON).expect("it was sent"), Ok(Err(WireError::NoNode)));
 }
 
 #[test]
 fn what_was_asked_meanwhile_leaves_in_its_order() {
-    let world = world();
-    let inside = world.connection.lock();
-    let wire = world.wire.clone();
+    let connected = connected();
+    let inside = connected.connection.lock();
+    let wire = connected.wire.clone();
     let asked = aside(move || {
         let created = wire.create("/a", b"x", CreateMode::Persistent, &AclChoice::Open);
         (created, wire.set_data("/a", b"y", Some(0)), wire.get_data("/a"))
     });
     let (created, set, got) = asked.recv_timeout(SOON).expect("to ask does not wait");
-    world.connection.within(inside, |_, _| ());
+    connected.connection.within(inside, |_, _| ());
     let all = async move { Ok((created.await, set.await, got.await)) };
     let all = aside(move || drive::wait(all, None, None)).recv_timeout(SOON).expect("answers");
     let (created, set, got) = all.expect("waited");
@@ -269,15 +269,15 @@ fn what_was_asked_meanwhile_leaves_in_its_order() {
 
 #[test]
 fn who_waits_for_an_event_does_not_drive() {
-    let world = world();
-    let watching = world.wire.watch_exists("/a");
+    let connected = connected();
+    let watching = connected.wire.watch_exists("/a");
     let event = aside(move || {
         let event = async move { Ok(watching.await.map_err(told)?.1.await) };
         drive::wait(event, None, None)
     });
-    eventually("it is watched", || world.server.watch_count() == 1);
-    eventually("nobody drives", || world.driver().is_none());
-    let created = world.wire.create("/a", b"", CreateMode::Persistent, &AclChoice::Open);
+    eventually("it is watched", || connected.server.watch_count() == 1);
+    eventually("nobody drives", || connected.driver().is_none());
+    let created = connected.wire.create("/a", b"", CreateMode::Persistent, &AclChoice::Open);
     aside(move || wait(created)).recv_timeout(SOON).expect("answered").expect("created");
     assert_eq!(event.recv_timeout(SOON).expect("told"), Ok(Event::Created));
 }
@@ -285,9 +285,9 @@ fn who_waits_for_an_event_does_not_drive() {
 #[test]
 fn a_hook_runs_when_its_thread_drives_nothing_and_a_signal_brings_it_at_once() {
     on_signal(libc::SIGUSR2, nothing);
-    let world = world();
-    world.server.inject(Fault::delay_reply("exists", SOON));
-    let (flight, connection) = (world.look(), world.connection.clone());
+    let connected = connected();
+    connected.server.inject(Fault::delay_reply("exists", SOON));
+    let (flight, connection) = (connected.look(), connected.connection.clone());
     let (tell, tells) = channel();
     let interrupted = aside(move || {
         // SAFETY: this thread's own number.
@@ -302,12 +302,12 @@ fn a_hook_runs_when_its_thread_drives_nothing_and_a_signal_brings_it_at_once() {
         (result.map_err(|error| error.kind()), was_free)
     });
     let (thread, number) = tells.recv_timeout(SOON).expect("told");
-    eventually("it drives", || world.driver().is_some() && sleeps(number));
+    eventually("it drives", || connected.driver().is_some() && sleeps(number));
     // SAFETY: the thread waits for the signal.
     assert_eq!(unsafe { libc::pthread_kill(thread, libc::SIGUSR2) }, 0);
     let outcome = interrupted.recv_timeout(SOON / 2).expect("it has not waited for the hour or the answer");
     assert_eq!(outcome, (Err(ErrorKind::Cancelled), Some(true)));
-    assert_eq!(world.driver(), None);
+    assert_eq!(connected.driver(), None);
 }
 
 static FORKED: AtomicI32 = AtomicI32::new(0);
@@ -323,9 +323,9 @@ extern "C" fn fork(_: i32) {
 #[test]
 fn a_child_that_is_forked_while_its_thread_drives_touches_nothing() {
     on_signal(libc::SIGUSR1, fork);
-    let world = world();
-    world.server.inject(Fault::delay_reply("exists", Duration::from_secs(1)));
-    let flight = world.look();
+    let connected = connected();
+    connected.server.inject(Fault::delay_reply("exists", Duration::from_secs(1)));
+    let flight = connected.look();
     let process = Process::present();
     let (tell, tells) = channel();
     let answer = aside(move || {
@@ -340,7 +340,7 @@ fn a_child_that_is_forked_while_its_thread_drives_touches_nothing() {
         answer
     });
     let (thread, number) = tells.recv_timeout(SOON).expect("told");
-    eventually("it drives", || world.driver().is_some() && sleeps(number));
+    eventually("it drives", || connected.driver().is_some() && sleeps(number));
     // SAFETY: the thread waits.
     assert_eq!(unsafe { libc::pthread_kill(thread, libc::SIGUSR1) }, 0);
     assert_eq!(answer.recv_timeout(SOON).expect("the parent goes on"), Ok(true));
@@ -350,7 +350,7 @@ fn a_child_that_is_forked_while_its_thread_drives_touches_nothing() {
         unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) == child }
     });
     assert_eq!(status, 0, "it was told that it is a child");
-    let flight = world.look();
+    let flight = connected.look();
     assert_eq!(
         aside(move || wait(flight)).recv_timeout(SOON).expect("nothing was read or disarmed"),
         Ok(true)
@@ -359,13 +359,13 @@ fn a_child_that_is_forked_while_its_thread_drives_touches_nothing() {
 
 #[test]
 fn a_connection_that_ends_is_shut_down_and_closed_by_its_last_user() {
-    let world = world();
-    let driving = world.drive();
+    let connected = connected();
+    let driving = connected.drive();
     let stream = Arc::downgrade(&driving.stream);
     // As the machine wants it when it gives a server up.
-    world.connection.with(|state, now| state.machine.hung_up("a test".to_owned(), now));
+    connected.connection.with(|state, now| state.machine.hung_up("a test".to_owned(), now));
     eventually("it has another one", || {
-        let state = world.connection.lock();
+        let state = connected.connection.lock();
         state.channel.as_ref().is_some_and(|socket| !Arc::ptr_eq(&socket.stream, &driving.stream))
     });
     // Shut down from here, and not only by the server.
@@ -389,8 +389,8 @@ extern "C" fn broken_pipe(_: i32) {
 #[test]
 fn a_connection_that_breaks_sends_no_signal() {
     on_signal(libc::SIGPIPE, broken_pipe);
-    let world = world();
-    let stream = world.drive().stream.clone();
+    let connected = connected();
+    let stream = connected.drive().stream.clone();
     stream.shut();
     assert!(stream.try_write(b"x").is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe));
     assert_eq!(BROKEN_PIPES.load(Ordering::SeqCst), 0);

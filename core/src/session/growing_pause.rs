@@ -6,15 +6,15 @@ use std::time::Duration;
 use super::clock::Clock;
 
 /// Pauses that double as long as one attempt fails after the other.
-pub(crate) struct Backoff {
+pub(crate) struct GrowingPause {
     first: Duration,
     next: Duration,
     longest: Duration,
 }
 
-impl Backoff {
-    pub(crate) fn new(first: Duration, longest: Duration) -> Backoff {
-        Backoff { first, next: first, longest }
+impl GrowingPause {
+    pub(crate) fn new(first: Duration, longest: Duration) -> GrowingPause {
+        GrowingPause { first, next: first, longest }
     }
 
     /// How long the next one is; the one after it is longer.
