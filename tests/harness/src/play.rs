@@ -1,10 +1,10 @@
 //! Plays one scenario: drivers on one side, a server on the other, and the observer looking on. Labels, `eventually` and the
 //! harness's own words, such as `await` and `kill`, are done here.
 
-mod server_verbs;
 mod client_commands;
 mod ending;
 mod matching;
+mod server_verbs;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
