@@ -132,6 +132,12 @@ async fn where_watches_that_stay_are_not_known_a_full_queue_has_room_in_time_and
         soon("an item", takes.get()).await.expect("taken");
     }
     assert_eq!(putter.metrics().reconnections, 1);
+    let log = server.log();
+    let of_putter = |op: &str| {
+        let asked = log.iter().filter(|asked| asked.session_id == putter.session_id() && asked.path == PATH);
+        asked.filter(|asked| asked.op.starts_with(op)).count()
+    };
+    assert_eq!(of_putter("getChildren"), 0, "nothing is listed");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -57,6 +57,8 @@ pub(super) struct QueueRoom {
     parent: Option<i64>,
     /// When it was last looked who may delete its items, beside a put.
     pub(super) looked_for_strangers: Option<Moment>,
+    /// The `pzxid` of the items' parent when it was counted last.
+    counted: Option<i64>,
     /// While the queue is full.
     waiting: RoomWait,
 }
@@ -72,28 +74,54 @@ struct RoomWait {
 enum RoomNews {
     /// In that session. The next change is listened for before one counts: what comes meanwhile is not missed.
     Told { server_session: Arc<ServerSession>, following: Following, next: Later<bool> },
+    /// Where servers know no watch that stays: once, of what has changed since the items were counted.
+    Once(Later<RoomTold>),
     /// Where no server tells it without a list.
     Listed(Box<Watching<Children>>),
 }
 
+/// How the next change is to be listened for.
+enum RoomTold {
+    InTheSameWay,
+    Anew,
+    WithLists,
+}
+
 impl RoomNews {
-    fn of(session: &Arc<Session>, items: &str) -> RoomNews {
+    fn of(session: &Arc<Session>, items: &str, counted: Option<i64>) -> RoomNews {
         let server_session = session.server_session();
-        match server_session.follow_children(items) {
-            Some(mut following) => RoomNews::Told { server_session, next: following(), following },
-            None => RoomNews::Listed(Box::new(session.watch_children(VERB, items))),
+        if let Some(mut following) = server_session.follow_children(items) {
+            return RoomNews::Told { server_session, next: following(), following };
         }
+        let Some(counted) = counted else { return RoomNews::listed(session, items) };
+        let watch = server_session.watch_children_since(items, counted);
+        RoomNews::Once(Box::pin(async move {
+            match watch.await {
+                Ok(watch) => {
+                    watch.await;
+                    RoomTold::Anew
+                }
+                Err(error) if error.is_unanswered() => RoomTold::Anew,
+                Err(_) => RoomTold::WithLists,
+            }
+        }))
     }
 
-    /// The next change. False: it is to be asked for in another way.
-    async fn next(&mut self) -> Result<bool> {
+    fn listed(session: &Arc<Session>, items: &str) -> RoomNews {
+        RoomNews::Listed(Box::new(session.watch_children(VERB, items)))
+    }
+
+    /// The next change.
+    async fn next(&mut self) -> Result<RoomTold> {
         match self {
             RoomNews::Told { server_session, following, next } => {
                 let is_told = next.as_mut().await;
                 *next = following();
-                Ok(is_told && !server_session.has_ended())
+                let goes_on = is_told && !server_session.has_ended();
+                Ok(if goes_on { RoomTold::InTheSameWay } else { RoomTold::Anew })
             }
-            RoomNews::Listed(watching) => watching.next().await.map(|_| true),
+            RoomNews::Once(next) => Ok(next.as_mut().await),
+            RoomNews::Listed(watching) => watching.next().await.map(|_| RoomTold::InTheSameWay),
         }
     }
 }
@@ -128,6 +156,7 @@ impl QueueRoom {
             newest: None,
             parent: None,
             looked_for_strangers: None,
+            counted: None,
             waiting: RoomWait::default(),
         }
     }
@@ -163,7 +192,8 @@ impl QueueRoom {
         }
         let wanted = wanted.min(self.unlooked);
         let Some(bound) = self.bound else { return Ok(Admission::Some { many: wanted, guard: None }) };
-        let (version, there) = count(&self.items, &self.puts, call).await?;
+        let (version, there, counted) = count(&self.items, &self.puts, call).await?;
+        self.counted = counted;
         let many = wanted.min(bound.saturating_sub(there));
         if many == 0 {
             return Ok(Admission::Full);
@@ -184,16 +214,22 @@ impl QueueRoom {
             let told = match news {
                 _ if !line.is_in_front() => None,
                 None => {
-                    *news = Some(RoomNews::of(session, &self.items));
-                    return Ok(());
+                    let listens = news.insert(RoomNews::of(session, &self.items, self.counted));
+                    match listens {
+                        // It tells of all that has changed since they were counted.
+                        RoomNews::Once(_) => Some(listens),
+                        RoomNews::Told { .. } | RoomNews::Listed(_) => return Ok(()),
+                    }
                 }
                 Some(news) => Some(news),
             };
             tokio::select! {
                 biased;
-                is_told = next(told) => {
-                    if !is_told? {
-                        *news = None;
+                told = next(told) => {
+                    match told? {
+                        RoomTold::InTheSameWay => {}
+                        RoomTold::Anew => *news = None,
+                        RoomTold::WithLists => *news = Some(RoomNews::listed(session, &self.items)),
                     }
                     return Ok(());
                 }
@@ -233,6 +269,7 @@ impl QueueRoom {
                 // Somebody else has begun them anew.
                 self.newest = None;
             }
+            self.counted = stat.as_ref().map(|parent| parent.pzxid);
             let Some(parent) = stat.filter(|parent| is_nearly_used_up(parent, self.newest)) else {
                 break stat;
             };
@@ -283,7 +320,7 @@ pub(super) async fn check(items: &str, call: &mut Call, wanted: usize, first: &s
     if wanted > left { Err(too_many(wanted, left)) } else { Ok(()) }
 }
 
-async fn next(news: Option<&mut RoomNews>) -> Result<bool> {
+async fn next(news: Option<&mut RoomNews>) -> Result<RoomTold> {
     match news {
         Some(news) => news.next().await,
         None => std::future::pending().await,
@@ -371,8 +408,9 @@ pub(super) fn used_up() -> Error {
     )
 }
 
-/// The version of the node that every put sets, and how many items there are no earlier than it had that version.
-async fn count(items: &str, puts: &str, call: &mut Call) -> Result<(i32, usize)> {
+/// The version of the node that every put sets, how many items there are no earlier than it had that version, and the `pzxid` that
+/// says so.
+async fn count(items: &str, puts: &str, call: &mut Call) -> Result<(i32, usize, Option<i64>)> {
     loop {
         let server_session = call.server_session(VERB).await?;
         let link = server_session.link();
@@ -388,8 +426,8 @@ async fn count(items: &str, puts: &str, call: &mut Call) -> Result<(i32, usize)>
                 }
             }
             (Ok(Some(guard)), Ok(listed)) if server_session.link() == link => {
-                let there = listed.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0));
-                return Ok((guard.version, there));
+                let there = listed.as_ref().map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0));
+                return Ok((guard.version, there, listed.map(|stat| stat.pzxid)));
             }
             (Ok(None), Ok(_)) => {
                 let beside = path::parent(puts);

@@ -247,6 +247,13 @@ impl ServerSession {
         self.wire.follow_children(path)
     }
 
+    /// Tells once that children of the node came or went since its `pzxid` was that, without a list of them.
+    pub(crate) fn watch_children_since(self: &Arc<Self>, path: &str, pzxid: i64) -> Flight<Watch> {
+        self.send(Request::Other, Proof::None, self.measure.read(path), |wire| {
+            wire.watch_children_since(path, pzxid)
+        })
+    }
+
     pub(crate) fn watch_exists(self: &Arc<Self>, path: &str) -> Flight<(Option<Stat>, Watch)> {
         self.send(Request::Exists, Proof::None, self.measure.read(path), |wire| wire.watch_exists(path))
     }

@@ -119,6 +119,11 @@ pub trait Wire: Send + Sync {
     fn follow_children(&self, _path: &str) -> Option<Following> {
         None
     }
+    /// Tells once that children of the node came or went since its `pzxid` was that, without a list of them. Unimplemented where that
+    /// cannot be asked.
+    fn watch_children_since(&self, _path: &str, _pzxid: i64) -> Flight<Watch> {
+        Box::pin(std::future::ready(Err(WireError::Unimplemented)))
+    }
     /// Whether the access list of the node lets everybody delete below it, without credentials.
     fn is_open_to_deletion(&self, path: &str) -> Flight<bool> {
         let list = self.access_list(path);

@@ -16,6 +16,8 @@ use crate::session::wire::machine::{Letter, WatchSubject, refusal};
 use crate::session::wire::*;
 
 const ALL: i32 = 31;
+/// Which list of a request that sets watches again has those on children.
+const WATCHED_CHILDREN: usize = 2;
 
 impl<C: Channel> OwnSession<C> {
     /// The path on the wire.
@@ -372,6 +374,21 @@ impl<C: Channel> Wire for OwnSession<C> {
 
     fn follow_children(&self, path: &str) -> Option<Following> {
         self.follow(self.full(path))
+    }
+
+    fn watch_children_since(&self, path: &str, pzxid: i64) -> Flight<Watch> {
+        // Some others do not raise the `pzxid` for what is deleted, or know no such request.
+        if self.is_basic() {
+            return unknown();
+        }
+        let path = self.full(path);
+        // As after a reconnection. Servers do not mind that there was none.
+        let mut lists = <[Vec<_>; 5]>::default();
+        lists[WATCHED_CHILDREN].push(Cow::Borrowed(&*path));
+        let request = Request::SetWatches { seen: pzxid, lists };
+        let set = |reply: Reply<'_>| matches!(reply, Reply::Nothing).then_some(());
+        let (answer, watch) = self.ask_and_watch(&request, WatchSubject::Children, &path, set);
+        Box::pin(async move { answer.await.map(|()| watch) })
     }
 
     fn access_list(&self, path: &str) -> Flight<Vec<AclEntry>> {
