@@ -45,7 +45,7 @@ async fn what_nobody_waits_for_is_decided_as_long_as_its_coordinator_is_there() 
         for id in ["two", "three"] {
             assert_eq!(decided(&asked, id).await, Outcome::Abort, "{mode:?} {id}");
         }
-        // They are their coordinators' until somebody was told.
+        // They are their coordinators' for a while, or until somebody was told.
         let mut found = Vec::new();
         soon("they are found", async {
             while found.len() < 2 {

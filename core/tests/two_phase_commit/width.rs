@@ -4,10 +4,12 @@
 use std::time::{Duration, Instant};
 
 use crate::support::access::{NO_DELETION, set_access};
-use crate::support::commits::{MINUTE, PATH, TEN, begun, next, nothing_left, of, site, take_part, warmed_up};
+use crate::support::commits::{
+    MINUTE, PATH, TEN, begun, next, nothing_left, of, outcome_of, site, take_part, warmed_up,
+};
 use crate::support::said;
 use crate::support::{client_with, connected, eventually, nodes_under, options, server, soon};
-use zkrecipes::{AclChoice, Auth, Client, CommitMode, CreateMode, Outcome, TwoPhaseCommit};
+use zkrecipes::{AclChoice, Auth, Client, CommitMode, CreateMode, ErrorKind, Outcome, TwoPhaseCommit};
 use zkrecipes_embedded::{Fault, Server};
 
 async fn client(server: &Server) -> Client {
@@ -131,6 +133,74 @@ async fn the_inbox_of_a_site_that_is_gone_does_not_grow_for_ever() {
     let back = site(&c, "gone").await;
     assert_eq!(refused(&server, &coordinator, &there, "three").await, 1002);
     back.leave().await.expect("left");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_aborted_is_cleared_away_though_nobody_asks_for_it() {
+    let server = server();
+    let (a, b, c) = (client(&server).await, client(&server).await, client(&server).await);
+    let (first, there) = (coordinator(&a), site(&b, "a").await);
+    let kept = first.begin("kept", &["gone"], b"", Duration::from_millis(200)).await.expect("begun");
+    drop(first.begin("dropped", &["gone"], b"", Duration::from_millis(200)).await.expect("begun"));
+    drop(coordinator(&a).begin("alone", &["gone"], b"", Duration::from_millis(200)).await.expect("begun"));
+    let dying = client(&server).await;
+    let began = begun(&coordinator(&dying), "orphan", &["gone"]).await;
+    server.expire(dying.session_id());
+    let heir = coordinator(&c);
+    soon("it is taken over", async { while heir.recover().await.expect("asked").is_empty() {} }).await;
+    heir.decide_abort("orphan", "").await.expect("decided");
+    // Nor is what was committed, which somebody may ask for.
+    let committed = begun(&first, "committed", &["a"]).await;
+    let proposal = next(&there).await;
+    assert_eq!(take_part(&proposal).await, Outcome::Commit);
+    drop(committed);
+    let ids = || nodes_under(&server, &format!("{PATH}/transactions"));
+    let left = || ids().iter().filter(|node| !node.contains("/committed")).count();
+    eventually("what was aborted is gone", || left() == 0).await;
+    assert_eq!(outcome_of(&first, "committed").await, Some(Some(Outcome::Commit)));
+    assert_eq!(soon("the outcome", kept.outcome(None)).await.expect("known"), Outcome::Abort);
+    assert_eq!(soon("the outcome", began.outcome(None)).await.expect("it was left"), Outcome::Abort);
+    let found = first.recover().await.expect("asked");
+    assert_eq!(found.iter().map(|one| one.id()).collect::<Vec<_>>(), ["committed"]);
+    assert_eq!(soon("the outcome", found[0].outcome(None)).await.expect("known"), Outcome::Commit);
+    nothing_left(&first).await;
+}
+
+/// Makes so many nodes there.
+async fn fill(client: &Client, folder: &str, many: usize) {
+    client.nodes().ensure(folder).await.expect("made");
+    for from in (0..many).step_by(1000) {
+        let batch = client.nodes().transaction();
+        for n in from..many.min(from + 1000) {
+            let entry = format!("{folder}/earlier-{n}");
+            batch.create(&entry, b"", CreateMode::Persistent).expect("a part");
+        }
+        batch.commit().await.expect("made");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_begins_with_a_site_whose_inbox_is_full_nor_where_nothing_is_ever_over() {
+    for (folder, names) in [("inbox/gone", "site \"gone\""), ("transactions", "10000 transactions")] {
+        let server = server();
+        let (a, b) = (client(&server).await, client(&server).await);
+        let folder = format!("{PATH}/{folder}");
+        fill(&a, &folder, 9_998).await;
+        let (one, other) = (coordinator(&a), coordinator(&b));
+        begun(&one, "one more", &["there", "gone"]).await;
+        begun(&one, "the last", &["there", "gone"]).await;
+        for commits in [&one, &other, &one] {
+            let refused = commits.begin("too many", &["there", "gone"], b"", TEN).await.expect_err("full");
+            assert_eq!((refused.kind(), refused.path()), (ErrorKind::TooLarge, Some(&*folder)), "{refused}");
+            assert!(refused.to_string().contains(names), "{refused}");
+        }
+        assert!(one.show("too many").await.expect("asked").is_none(), "nothing of it is there");
+        if folder.ends_with("gone") {
+            begun(&other, "with another", &["there"]).await;
+        }
+        a.nodes().delete(&format!("{folder}/earlier-0"), None).await.expect("deleted");
+        begun(&one, "with room", &["gone"]).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

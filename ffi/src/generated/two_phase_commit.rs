@@ -94,9 +94,10 @@ pub extern "C" fn zkr_two_phase_commit_mode(
 /// abort when timeout_ms are over. On success *transaction belongs to the caller: free it with
 /// zkr_commit_transaction_free.
 ///
-/// ZKR_EXISTS if there is one of that id, ZKR_INVALID without sites or with one of them twice, ZKR_TOO_LARGE if the
-/// payload is. After ZKR_CONNECTION_LOST it may have begun: it is aborted in the background, unless all sites have
-/// voted before that arrives. zkr_two_phase_commit_recover of the same handle waits for that, and answers it if it was
+/// ZKR_EXISTS if there is one of that id, ZKR_INVALID without sites or with one of them twice. ZKR_TOO_LARGE if the
+/// payload is, or if 10,000 wait in the inbox of one of its sites, which the error names, or as many transactions are
+/// not over. After ZKR_CONNECTION_LOST it may have begun: it is aborted in the background, unless all sites have voted
+/// before that arrives. zkr_two_phase_commit_recover of the same handle waits for that, and answers it if it was
 /// committed.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_two_phase_commit_begin(

@@ -34,8 +34,9 @@ impl TwoPhaseCommitBase {
     /// Begins a transaction: every site is asked, also one that is not there now. It is decided in the background,
     /// whether or not somebody waits for the outcome, as long as the client is there: the commit when all have
     /// voted for it, the abort when `timeout` seconds are over. Exists: there is one of that id. TooLarge: the
-    /// payload is. ConnectionLost: it may have begun, and is aborted in the background, unless all sites have voted
-    /// before that arrives; `recover` of the same object waits for that, and returns it if it was committed.
+    /// payload is, or 10,000 wait in the inbox of one of its sites, which the error names, or as many transactions
+    /// are not over. ConnectionLost: it may have begun, and is aborted in the background, unless all sites have
+    /// voted before that arrives; `recover` of the same object waits for that, and returns it if it was committed.
     fn begin(slf: &Bound<'_, Self>, id: Arg, sites: Arg, payload: Arg, timeout: Arg) -> Answered {
         let id = convert::text("id", id)?;
         let sites = convert::texts("sites", sites)?;

@@ -47,6 +47,7 @@ pub(super) async fn begin(
     let session = commits.client.session()?;
     commits.wait_until_told(&mut session.call(None), BEGIN).await?;
     let coordinator = commits.alive(&session, BEGIN).await?;
+    commits.room.admit(layout, &mut session.call(None), sites).await?;
     // Its budget begins when the others have used theirs.
     let mut call = session.call(None);
     let key = Key::new(id, random::guid());

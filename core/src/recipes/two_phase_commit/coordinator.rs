@@ -1,21 +1,21 @@
 //! A coordinator: how it ends what it has in hand, and how it takes over the transactions of one that died.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 
+use super::ending::{self, EndedTransaction};
 use super::layout::{Header, Key, Outcome, TransactionLayout};
 use super::nodes::{AT_ONCE, ReadNode, each, if_there, is_denied, names};
-use super::ownership::{Commits, Hand, leave_outcome, sweep_outcomes};
+use super::ownership::{Commits, Hand, sweep_outcomes};
 use super::transaction::{DECIDING, KnownTransaction, OutcomeWaiter, abort_unless_committed, collect};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::refusal::{Failure, refusal};
 use crate::session::skipped_nodes::Flaw;
-use crate::session::wire::{Applied, CreateMode, Flight, Stat, WireError, Write};
+use crate::session::wire::{Applied, CreateMode, Stat, WireError, Write};
 
 const OUTCOME: &str = "outcome";
 const RECOVER: &str = "recover";
@@ -27,17 +27,16 @@ pub struct CommitTransaction(Arc<Coordinated>);
 pub(super) struct Coordinated {
     hand: Hand,
     transaction: Arc<KnownTransaction>,
-    is_over: AtomicBool,
 }
 
 impl CommitTransaction {
     pub(super) fn new(hand: Hand, transaction: Arc<KnownTransaction>) -> CommitTransaction {
-        CommitTransaction(Arc::new(Coordinated { hand, transaction, is_over: AtomicBool::new(false) }))
+        CommitTransaction(Arc::new(Coordinated { hand, transaction }))
     }
 
     /// Its coordinator sees to it from now on.
     pub(crate) fn attend(&self) {
-        self.0.hand.commits.attend(&self.0.transaction);
+        ending::attend(&self.0.hand, &self.0.transaction);
     }
 
     /// Decides it if that can be done now.
@@ -118,104 +117,13 @@ impl CommitTransaction {
             return Err(Error::new(ErrorKind::NoNode, message).with_path(node));
         };
         // A commit's mark goes when the caller is told, and not before: should we crash, it is to be found.
-        self.0.end(&session, outcome);
+        let ended = EndedTransaction::new(&commits.layout, &self.0.transaction, self.0.hand.mark(), outcome);
+        ended.end(&session, Some(commits.clone()));
         if outcome == Outcome::Abort {
             // Told it is, whether or not the servers know.
             let _ = commits.wait_until_told(&mut call, OUTCOME).await;
         }
         Ok(outcome)
-    }
-}
-
-impl Coordinated {
-    /// The mark goes in the background. The first request leaves now.
-    fn end(self: &Arc<Self>, session: &Arc<Session>, outcome: Outcome) {
-        if self.is_over.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let commits = &self.hand.commits;
-        let ending = commits.ending();
-        let mark = commits.layout.coordinator(&self.transaction.key);
-        let version = self.hand.mark();
-        // Not ours from the beginning: then its outcome stays, for whoever began it.
-        let first = (version == 0).then(|| session.server_session().delete(&mark, Some(version)));
-        let (this, about) = (self.clone(), session.clone());
-        drop(session.in_background(async move {
-            let ended = match first {
-                Some(first) => this.delete_mark(&about, &mark, version, first).await,
-                None => this.delete_and_note(&about, &mark, version, outcome).await,
-            };
-            if let Err(error) = ended {
-                tracing::debug!(target: "zkrecipes", event = "transaction_untidy", %error, "a transaction that is over is left to `recover`");
-            }
-            drop(ending);
-        }));
-    }
-
-    async fn delete_mark(
-        &self,
-        session: &Arc<Session>,
-        mark: &str,
-        version: i32,
-        first: Flight<()>,
-    ) -> Result<()> {
-        let mut call = session.call(None).outlasting();
-        let deleted = match first.await {
-            Err(error) if error.is_unanswered() => {
-                call.retry_after_loss(OUTCOME).await?;
-                call.ask(OUTCOME, |server| server.delete(mark, Some(version))).await
-            }
-            answer => answer.map_err(Failure::Refused),
-        };
-        self.collect_after(&mut call, mark, deleted).await
-    }
-
-    async fn collect_after(&self, call: &mut Call, mark: &str, deleted: Result<(), Failure>) -> Result<()> {
-        match deleted {
-            Ok(()) | Err(Failure::Refused(WireError::NoNode)) => {
-                let transaction = &self.transaction;
-                collect(&self.hand.commits.layout, call, &transaction.key, &transaction.header.sites).await
-            }
-            // Taken over.
-            Err(Failure::Refused(WireError::BadVersion)) => Ok(()),
-            Err(failure) => Err(failure.about(OUTCOME, mark)),
-        }
-    }
-
-    async fn delete_and_note(
-        &self,
-        session: &Arc<Session>,
-        mark: &str,
-        version: i32,
-        outcome: Outcome,
-    ) -> Result<()> {
-        let mut call = session.call(None).outlasting();
-        let commits = &self.hand.commits;
-        let (layout, folder) = (&commits.layout, commits.layout.outcomes());
-        let delete = Write::Delete { path: mark.to_owned(), version: Some(version) };
-        let writes = [delete, leave_outcome(layout, &self.transaction.key, outcome)];
-        let deleted = loop {
-            match call.ask(OUTCOME, |server| server.multi(&writes)).await {
-                Err(Failure::Refused(WireError::Part { index: 1, error })) if *error == WireError::NoNode => {
-                    let server_session = call.server_session(OUTCOME).await?;
-                    call.make_path(OUTCOME, &server_session, &folder, session.parents()).await?;
-                }
-                // Not ours to write, which must not keep the transaction for ever.
-                Err(Failure::Refused(WireError::Part { index: 1, error })) => {
-                    let path = writes[1].path();
-                    tracing::warn!(target: "zkrecipes", event = "outcome_not_kept",
-                        path,
-                        ?error,
-                        "whoever began this transaction cannot learn its outcome"
-                    );
-                    break call.ask(OUTCOME, |server| server.delete(mark, Some(version))).await;
-                }
-                Err(Failure::Refused(WireError::Part { error, .. })) => break Err(Failure::Refused(*error)),
-                deleted => break deleted.map(drop),
-            }
-        };
-        self.collect_after(&mut call, mark, deleted).await?;
-        sweep_outcomes(commits, session, &mut call).await
     }
 }
 

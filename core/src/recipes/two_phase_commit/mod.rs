@@ -25,17 +25,24 @@
 //!    there. If that one has died, `recover` of another writes its own name into the mark, in one write that is refused if the
 //!    first is there after all. It owns the transaction then: it decides it, and takes the mark away when its caller has been
 //!    told. As that is somebody else than who began it, the outcome stays for a day in a node of its own. See [`ownership`].
+//! 7. What is left is bounded, and nothing has a lifetime that `recover` has to answer. The mark of an abort goes a while after
+//!    its coordinator knows, asked or not: who does not find a transaction takes it for aborted, and it is. The mark of a commit
+//!    goes when a caller was told, and not before, or that commit would be taken for an abort. So what nobody asks for stays,
+//!    and a begin is refused where too much has: in the inbox of one of its sites, or in all. See [`ending`], [`inbox_room`].
 //!
 //! Who decides before the deadline is the mode: the coordinator, which waits for one vote after the other, or the
 //! site whose vote is the last. If that one dies, any of those who wait decides: all of them watch the votes.
 //!
 //! Anybody may be killed at any step. A site that comes back finds in its inbox what it has not acknowledged. What has begun is
-//! decided by whoever waits for it, or by the next that recovers. A lost answer is never guessed at: a vote, a decision and an
+//! decided by whoever waits for it, or by the next that recovers. Between a decision and the end of the mark that recovers it, too:
+//! it finds the mark of one that is dead. Between that and the collection whoever comes next collects. A lost answer is never guessed at: a vote, a decision and an
 //! acknowledgement are sent again, and find what the first one did; of a begin see [`begin`]. [`layout`] tells what nodes say.
 
 mod begin;
 mod coordinator;
+mod ending;
 mod inbox;
+mod inbox_room;
 mod layout;
 mod nodes;
 mod ownership;
@@ -124,7 +131,8 @@ impl TwoPhaseCommit {
     /// not somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the abort
     /// when `timeout` is over and not all have voted.
     ///
-    /// Exists: there is one of that id, or one of its sites has not acknowledged it. TooLarge: the payload is. ConnectionLost: it
+    /// Exists: there is one of that id, or one of its sites has not acknowledged it. TooLarge: the payload is, or 10,000 wait in the
+    /// inbox of one of its sites, which the error names, or as many transactions are not over. ConnectionLost: it
     /// may have begun. Then it is aborted in the background, unless all its sites have voted before that arrives. To find out, call
     /// [`recover`](TwoPhaseCommit::recover) of the same handle: it waits for that, and answers the transaction if it was committed;
     /// if it does not, it was aborted or has never begun.

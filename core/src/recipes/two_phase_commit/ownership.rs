@@ -18,10 +18,11 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::inbox_room::InboxRoom;
 use super::layout::{CommitMode, Header, Key, Outcome, TransactionLayout};
 use super::nodes::{ReadNode, create, each, names};
 use super::servers_time::ServersTime;
-use super::transaction::{KnownTransaction, OutcomeWaiter};
+use super::transaction::KnownTransaction;
 use crate::client::Client;
 use crate::error::Result;
 use crate::mutex::lock;
@@ -47,6 +48,7 @@ pub(super) struct Commits {
     hands: Hands,
     attended: AttendedTransactions,
     pub(super) servers_time: ServersTime,
+    pub(super) room: InboxRoom,
 }
 
 /// That a coordinator is there.
@@ -109,6 +111,11 @@ impl Hand {
     pub(super) fn mark(&self) -> i32 {
         self.mark.load(Ordering::Acquire)
     }
+
+    /// The same for who does not keep it in hand.
+    pub(super) fn shared_mark(&self) -> Arc<AtomicI32> {
+        self.mark.clone()
+    }
 }
 
 impl Drop for Hand {
@@ -136,13 +143,9 @@ impl Drop for TransactionEnding {
 #[derive(Default)]
 struct AttendedTransactions(Mutex<HashMap<String, Weak<KnownTransaction>>>);
 
-/// Somebody sees to it, until this is dropped.
-struct Attending(Arc<KnownTransaction>);
-
-impl Drop for Attending {
-    fn drop(&mut self) {
-        self.0.is_attended.send_replace(false);
-    }
+/// A coordinator is there.
+pub(super) struct Presence {
+    _alive: Arc<tokio::sync::Mutex<Option<Alive>>>,
 }
 
 impl Commits {
@@ -155,6 +158,7 @@ impl Commits {
             hands: Hands::default(),
             attended: AttendedTransactions::default(),
             servers_time: ServersTime::default(),
+            room: InboxRoom::default(),
         }
     }
 
@@ -258,43 +262,21 @@ impl Commits {
         call.receive(verb, told).await?.map_err(|error: WireError| refusal(error, verb, &self.layout.root))
     }
 
-    /// Sees to it from now on that this transaction is decided: the commit when all votes are there, the abort when its time
-    /// is over. Until then its coordinator is there, whoever still has a handle; the end of the client ends it.
-    pub(super) fn attend(&self, transaction: &Arc<KnownTransaction>) {
-        let Ok(session) = self.client.session() else { return };
-        if transaction.known.get().is_some() || transaction.is_attended.send_replace(true) {
-            return;
-        }
+    /// Somebody sees to this transaction from now on.
+    pub(super) fn is_attended(&self, transaction: &Arc<KnownTransaction>) {
         let mut attended = lock(&self.attended.0);
         attended.retain(|_, transaction| transaction.strong_count() > 0);
         attended.insert(transaction.key.nonce.clone(), Arc::downgrade(transaction));
-        drop(attended);
-        let (attending, alive) = (Attending(transaction.clone()), self.alive.clone());
-        let (layout, about) = (self.layout.clone(), session.clone());
-        session.clock().spawn(Box::pin(async move {
-            decide_in_background(&attending.0, &layout, &about).await;
-            drop(attending);
-            drop(alive);
-        }));
+    }
+
+    /// That this coordinator is there, for as long as that is kept.
+    pub(super) fn presence(&self) -> Presence {
+        Presence { _alive: self.alive.clone() }
     }
 
     /// The transaction of this nonce, if it is attended to.
     pub(super) fn attended(&self, nonce: &str) -> Option<Arc<KnownTransaction>> {
         lock(&self.attended.0).get(nonce).and_then(Weak::upgrade)
-    }
-}
-
-async fn decide_in_background(
-    transaction: &KnownTransaction,
-    layout: &TransactionLayout,
-    session: &Arc<Session>,
-) {
-    let mut call = session.call(None);
-    call.outlast_outages();
-    if let Err(error) =
-        transaction.wait_for_outcome(layout, session, &mut call, OutcomeWaiter::Background).await
-    {
-        tracing::debug!(target: "zkrecipes", event = "transaction_unattended", id = transaction.key.id, %error, "whoever waits for the outcome of a transaction decides it now");
     }
 }
 

@@ -2,6 +2,7 @@
 //! mark of its coordinator is gone: by whoever was the last, or later by whoever recovers.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -45,6 +46,8 @@ pub(super) struct KnownTransaction {
     complete: OnceLock<Moment>,
     /// Whether its coordinator sees to it in the background.
     pub(super) is_attended: watch::Sender<bool>,
+    /// The version of the coordinator's mark that is on its way out.
+    ended: AtomicI32,
 }
 
 impl KnownTransaction {
@@ -57,7 +60,13 @@ impl KnownTransaction {
             voted: OnceLock::new(),
             complete: OnceLock::new(),
             is_attended: watch::Sender::new(false),
+            ended: AtomicI32::new(-1),
         }
+    }
+
+    /// The mark of that version is to go. False: it is on its way already.
+    pub(super) fn is_first_to_end(&self, version: i32) -> bool {
+        self.ended.swap(version, Ordering::AcqRel) != version
     }
 
     /// Waits until it is decided, or decides. `None`: there is no such transaction any more. Timeout: nothing is decided yet;
