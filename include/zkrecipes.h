@@ -1550,6 +1550,16 @@ zkr_status zkr_client_prometheus(const zkr_client *client, zkr_buffer **text, zk
 /** The number of that name; NaN if there is none. */
 double zkr_metrics_value(const zkr_metrics *metrics, const char *name);
 
+/**
+ * The nodes that recipes of this client went on without since it connected, because they may not be read or what they say is not
+ * understood: the path of each as its name, and as its data why, "denied", "encoding", or "children" of an item that somebody has
+ * made nodes below. The last thousand at most; one that can be read again stays among them. Asks no server. On success *nodes
+ * belongs to the caller: free it with zkr_entries_free.
+ */
+zkr_status zkr_client_skipped(const zkr_client *client,
+                              zkr_entries **nodes,
+                              zkr_error **error);
+
 /* Logs ------------------------------------------------------------------------------------------------ */
 
 /**
@@ -3244,9 +3254,10 @@ zkr_commit_mode zkr_two_phase_commit_mode(const zkr_two_phase_commit *two_phase_
  * abort when timeout_ms are over. On success *transaction belongs to the caller: free it with
  * zkr_commit_transaction_free.
  *
- * ZKR_EXISTS if there is one of that id, ZKR_INVALID without sites or with one of them twice, ZKR_TOO_LARGE if the
- * payload is. After ZKR_CONNECTION_LOST it may have begun: it is aborted in the background, unless all sites have
- * voted before that arrives. zkr_two_phase_commit_recover of the same handle waits for that, and answers it if it was
+ * ZKR_EXISTS if there is one of that id, ZKR_INVALID without sites or with one of them twice. ZKR_TOO_LARGE if the
+ * payload is, or if 10,000 wait in the inbox of one of its sites, which the error names, or as many transactions are
+ * not over. After ZKR_CONNECTION_LOST it may have begun: it is aborted in the background, unless all sites have voted
+ * before that arrives. zkr_two_phase_commit_recover of the same handle waits for that, and answers it if it was
  * committed.
  */
 zkr_status zkr_two_phase_commit_begin(zkr_two_phase_commit *two_phase_commit,

@@ -4295,8 +4295,9 @@ class TwoPhaseCommit {
    * Begins a transaction: every site is asked, also one that is not there now. It is decided in the
    * background, whether or not somebody waits for the outcome, as long as the client is there: the commit
    * when all have voted for it, the abort when the timeout is over. Throws Exists if there is one of that
-   * id, TooLarge if the payload is. After ConnectionLost it may have begun: it is aborted in the
-   * background, unless all sites have voted before that arrives; recover of the same object waits for
+   * id, TooLarge if the payload is, or if 10,000 wait in the inbox of one of its sites, which the error
+   * names, or as many transactions are not over. After ConnectionLost it may have begun: it is aborted in
+   * the background, unless all sites have voted before that arrives; recover of the same object waits for
    * that, and answers it if it was committed.
    */
   CommitTransaction begin(const std::string &id, const std::vector<std::string> &sites,
@@ -4789,6 +4790,17 @@ class Client {
     zkr_buffer *text = nullptr;
     outcome.check(zkr_client_prometheus(get(), &text, outcome.place()));
     return detail::bytes(text);
+  }
+
+  /**
+   * The nodes that recipes of this client went on without since it connected, by path, and why: "denied",
+   * "encoding", or "children" of an item that somebody has made nodes below. Asks no server.
+   */
+  std::map<std::string, std::string> skipped() const {
+    detail::Outcome outcome;
+    zkr_entries *nodes = nullptr;
+    outcome.check(zkr_client_skipped(get(), &nodes, outcome.place()));
+    return detail::entries(nodes);
   }
 
   Subscription on_state(std::function<void(State)> callback) {

@@ -1,5 +1,6 @@
 //! The client: one session with ZooKeeper, shared by any number of recipes and threads.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -264,6 +265,26 @@ impl Client {
     /// What this client has done and seen since it connected, and how it stands.
     pub fn metrics(&self) -> Metrics {
         self.inner.session.counters.snapshot()
+    }
+
+    /// The nodes that recipes of this client went on without since it connected, because they may not be read or what they say is
+    /// not understood, by path, and why: `denied`, `encoding`, or `children` of an item that somebody has made nodes below. The
+    /// log names each, too (`skipped`). The last thousand at most; one that can be read again stays among them. Asks no server.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// use zkrecipes::{Client, CreateMode};
+    ///
+    /// let client = Client::connect("embedded:", Default::default()).await?;
+    /// client.nodes().ensure("/services/web").await?;
+    /// client.nodes().create("/services/web/one", b"not what it should be", CreateMode::Ephemeral).await?;
+    /// let services = client.discovery("/services")?;
+    /// assert!(services.instances("web").await?.is_empty());
+    /// assert_eq!(client.skipped()["/services/web/one"], "encoding");
+    /// # Ok(()) });
+    /// ```
+    pub fn skipped(&self) -> BTreeMap<String, String> {
+        self.inner.session.skipped()
     }
 
     /// Calls back at every change of state, in order.

@@ -128,6 +128,16 @@ impl Handed for BTreeMap<String, u32> {
     }
 }
 
+/// Of nodes that were skipped, why.
+impl Handed for BTreeMap<String, String> {
+    type Object = Entries;
+
+    fn object(self, _: &Client) -> Entries {
+        let causes: Vec<_> = self.into_iter().map(|(path, cause)| (path, cause.into_bytes())).collect();
+        entries(causes.iter().map(|(path, cause)| (path, cause, None)))
+    }
+}
+
 impl Handed for BTreeMap<String, Vec<u8>> {
     type Object = Entries;
 

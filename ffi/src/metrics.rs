@@ -1,14 +1,15 @@
-//! What a client counts of itself.
+//! What a client counts of itself, and the nodes that it goes on without.
 
 use std::ffi::c_char;
 
+use crate::answers::Handed;
 use crate::client::{self, zkr_client};
 use crate::collections::{Buffer, List, zkr_buffer};
 use crate::error::{zkr_error, zkr_status};
 use crate::guard;
 use crate::handle;
 use crate::input::{self, HandlePlace};
-use crate::lists::{Metrics, zkr_metrics};
+use crate::lists::{Metrics, zkr_entries, zkr_metrics};
 
 /// One number of a client.
 #[repr(C)]
@@ -63,5 +64,22 @@ pub extern "C" fn zkr_metrics_value(metrics: *const zkr_metrics, name: *const c_
             let known = unsafe { std::ffi::CStr::from_ptr(metric.name) };
             (known.to_bytes() == name.as_bytes()).then_some(metric.value)
         })
+    })
+}
+
+/// The nodes that recipes of this client went on without since it connected, because they may not be read or what they say is not
+/// understood: the path of each as its name, and as its data why, "denied", "encoding", or "children" of an item that somebody has
+/// made nodes below. The last thousand at most; one that can be read again stays among them. Asks no server. On success *nodes
+/// belongs to the caller: free it with zkr_entries_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_client_skipped(
+    client: *const zkr_client,
+    nodes: *mut *mut zkr_entries,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    guard::verb(error, || {
+        let place = HandlePlace::required("nodes", nodes)?;
+        let client = client::get(client)?;
+        place.put(|| handle::publish(client.core.skipped().object(&client.core)))
     })
 }

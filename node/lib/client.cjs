@@ -111,6 +111,11 @@ class Client extends Remote {
     return snapshot(call(this, 'metrics'), call(this, 'prometheus'))
   }
 
+  /** The nodes that recipes went on without, by path, and why. */
+  get skipped() {
+    return call(this, 'skipped')
+  }
+
   /** Calls back with every new state. */
   onState(callback) {
     check.callable('callback', callback)

@@ -179,6 +179,11 @@ export class Client {
   readonly leaseRemaining: number
   /** What this client has done and seen since it connected, and how it stands: a snapshot, for which no server is asked. */
   readonly metrics: Metrics
+  /**
+   * The nodes that recipes of this client went on without since it connected, because they may not be read or what they say is
+   * not understood, by path, and why. The last thousand at most; one that can be read again stays among them. Asks no server.
+   */
+  readonly skipped: Record<string, 'denied' | 'encoding' | 'children'>
   version(): string
   /**
    * Keeps the process alive while this client holds something or one of its calls is under way, which is so until `unref()`.

@@ -174,6 +174,12 @@ class SessionBase:
     @property
     def metrics(self) -> Metrics:
         """What this client has done and seen since it connected, and how it stands. Asks no server."""
+    @property
+    def skipped(self) -> dict[str, str]:
+        """The nodes that recipes of this client went on without since it connected, because they may not be read or what they say
+        is not understood, by path, and why: "denied", "encoding", or "children" of an item that somebody has made nodes below.
+        The last thousand at most; one that can be read again stays among them. Asks no server.
+        """
     def on_state(self, callback: Callable[[State], object]) -> Callable[[], None]:
         """Calls `callback(state)` at each change of state; returns a function that unsubscribes. Callbacks run one at a time on
         a thread of the library; what they raise is logged. They must not block. On asyncio they run on the loop, and may be
@@ -1798,8 +1804,9 @@ class TwoPhaseCommitBase:
         """Begins a transaction: every site is asked, also one that is not there now. It is decided in the background,
         whether or not somebody waits for the outcome, as long as the client is there: the commit when all have
         voted for it, the abort when `timeout` seconds are over. Exists: there is one of that id. TooLarge: the
-        payload is. ConnectionLost: it may have begun, and is aborted in the background, unless all sites have voted
-        before that arrives; `recover` of the same object waits for that, and returns it if it was committed.
+        payload is, or 10,000 wait in the inbox of one of its sites, which the error names, or as many transactions
+        are not over. ConnectionLost: it may have begun, and is aborted in the background, unless all sites have
+        voted before that arrives; `recover` of the same object waits for that, and returns it if it was committed.
         """
 
     def recover(self) -> list[CommitTransaction]:

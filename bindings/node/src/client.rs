@@ -1,5 +1,6 @@
 //! The client: connect, close, its properties, and what makes recipes that are not made alike.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use napi::Env;
@@ -92,6 +93,11 @@ impl Client {
     #[napi(catch_unwind)]
     pub fn prometheus(&self) -> String {
         self.0.metrics().to_prometheus()
+    }
+
+    #[napi(catch_unwind)]
+    pub fn skipped(&self) -> HashMap<String, String> {
+        self.0.skipped().into_iter().collect()
     }
 
     #[napi(catch_unwind)]

@@ -281,6 +281,13 @@ impl SessionBase {
         origin.guard(|| Ok(origin.session.client.metrics())).or_raise(py)?.answer(py)
     }
 
+    #[doc = doc_of!(SessionBase.skipped)]
+    #[getter]
+    fn skipped(&self, py: Python<'_>) -> Answered {
+        let origin = self.origin(py)?;
+        origin.guard(|| Ok(origin.session.client.skipped())).or_raise(py)?.answer(py)
+    }
+
     #[doc = doc_of!(SessionBase.on_state)]
     fn on_state<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCFunction>> {
         let origin = self.origin(callback.py())?;

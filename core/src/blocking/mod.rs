@@ -26,6 +26,7 @@ mod queue;
 mod two_phase_commit;
 mod updates;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::drive::wait;
@@ -103,6 +104,11 @@ impl Client {
     /// See [`crate::Client::metrics`].
     pub fn metrics(&self) -> Metrics {
         self.0.metrics()
+    }
+
+    /// See [`crate::Client::skipped`].
+    pub fn skipped(&self) -> BTreeMap<String, String> {
+        self.0.skipped()
     }
 
     /// See [`crate::Client::on_state`].

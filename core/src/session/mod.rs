@@ -58,6 +58,7 @@ use extensions::Extensions;
 use server_session::ServerSession;
 pub use state::State;
 use state::Status;
+use skipped_nodes::SkippedNodes;
 use temporary_nodes::TemporaryNodes;
 use waiting_calls::WaitingCalls;
 use wire::Dial;
@@ -104,6 +105,7 @@ pub(crate) struct Session {
     waiting_calls: WaitingCalls,
     /// Paths about which something was said that is said once.
     told: Mutex<BTreeSet<String>>,
+    skipped: SkippedNodes,
     /// Why the last attempt to open a session failed, for those who wait for one.
     refusal: Mutex<Option<Error>>,
     process: Process,
@@ -152,6 +154,7 @@ impl Session {
             call_order: CallOrder::default(),
             waiting_calls: WaitingCalls::default(),
             told: Mutex::default(),
+            skipped: SkippedNodes::default(),
             refusal: Mutex::new(None),
             process: Process::present(),
         });

@@ -230,6 +230,13 @@ static void do_lease(command *c) {
   say("%s ok %" PRId64, c->seq, zkr_client_lease_remaining(c->client->handle));
 }
 
+static void do_skipped(command *c) {
+  zkr_error *error = NULL;
+  zkr_entries *nodes = NULL;
+  zkr_status status = zkr_client_skipped(c->client->handle, &nodes, &error);
+  answer_entries(c, status, nodes, error);
+}
+
 static void do_watch_state(command *c) {
   zkr_error *error = NULL;
   zkr_status status = zkr_client_on_state(c->client->handle, on_state, c->client, NULL, &error);
@@ -341,6 +348,7 @@ static const verb verbs[] = {
     {"state", do_state, false},
     {"session", do_session, false},
     {"lease", do_lease, false},
+    {"skipped", do_skipped, false},
     {"watch-state", do_watch_state, false},
     {"withdraw", do_withdraw, false},
     {"free", do_free, false},

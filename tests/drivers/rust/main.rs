@@ -211,6 +211,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         ("state", _) => one(client.state().name()),
         ("session", _) => one(client.session_id()),
         ("lease", _) => one(client.lease_remaining().as_millis()),
+        ("skipped", _) => Ok(client.skipped().said()),
         ("watch-state", _) => {
             let name = name.clone();
             let _ = client.on_state(move |state| print(&format!("event {name} state {}", state.name())));

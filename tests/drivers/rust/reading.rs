@@ -131,6 +131,12 @@ impl Said for BTreeMap<String, Option<String>> {
     }
 }
 
+impl Said for BTreeMap<String, String> {
+    fn said(self) -> Vec<String> {
+        self.into_iter().map(|(path, cause)| (path, cause.into_bytes())).collect::<BTreeMap<_, _>>().said()
+    }
+}
+
 impl Said for BTreeMap<String, u32> {
     fn said(self) -> Vec<String> {
         let weights = self.into_iter().map(|(name, weight)| (name, weight.to_string().into_bytes()));

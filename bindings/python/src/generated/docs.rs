@@ -53,6 +53,11 @@ Invalid, and changes nothing. It waits for no server, on asyncio neither."
 (SessionBase.metrics) => {
 "What this client has done and seen since it connected, and how it stands. Asks no server."
 };
+(SessionBase.skipped) => {
+"The nodes that recipes of this client went on without since it connected, because they may not be read or what they say
+is not understood, by path, and why: \"denied\", \"encoding\", or \"children\" of an item that somebody has made nodes below.
+The last thousand at most; one that can be read again stays among them. Asks no server."
+};
 (SessionBase.on_state) => {
 "Calls `callback(state)` at each change of state; returns a function that unsubscribes. Callbacks run one at a time on
 a thread of the library; what they raise is logged. They must not block. On asyncio they run on the loop, and may be
