@@ -16,7 +16,8 @@ use super::ownership::{Commits, Hand, leave_outcome, sweep_outcomes};
 use super::transaction::{KnownTransaction, OutcomeWaiter, collect};
 use crate::error::Result;
 use crate::session::Session;
-use crate::session::call::{Call, Failure};
+use crate::session::call::Call;
+use crate::session::refusal::Failure;
 use crate::session::wire::{Flight, WireError, Write};
 
 const OUTCOME: &str = "outcome";
