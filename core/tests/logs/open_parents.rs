@@ -160,12 +160,15 @@ async fn strangers_that_may_delete_are_refused_where_that_is_asked_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_uses_a_queue_asks_who_may_delete_its_marks_and_its_dead_letters() {
     let server = server();
-    for (folder, what) in [("marks", "put"), ("dead", "nack")] {
+    for (folder, what) in [("marks", "put"), ("bound", "put"), ("dead", "nack")] {
         let path = format!("/beside-{folder}");
         let client = connected(&server, ours().refuse_open_parents(true)).await;
-        let queue = client.queue(&path, QueueOptions::default().max_attempts(1)).expect("valid");
+        let mut options = QueueOptions::default().max_attempts(1);
+        options.max_items = (folder == "bound").then_some(3);
+        let queue = client.queue(&path, options).expect("valid");
         let beside = match folder {
             "marks" => format!("{path}-__queue__/marks"),
+            "bound" => format!("{path}-__queue__"),
             _ => queue.dead().path().to_owned(),
         };
         squatted(&server, &beside).await;
@@ -213,17 +216,35 @@ async fn who_only_takes_from_a_queue_asks_who_may_delete_its_marks() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_takes_part_in_a_transaction_asks_who_may_take_that_away() {
     let server = server();
-    for folder in ["sites", "coordinators", "transactions", "inbox/stock"] {
-        let path = format!("/commits-{}", folder.replace('/', "-"));
+    for (folder, what) in [
+        ("sites", "join"),
+        ("inbox/stock", "join"),
+        ("coordinators", "begin"),
+        ("transactions", "begin"),
+        ("inbox/stock", "begin"),
+        ("outcomes", "begin"),
+        ("outcomes", "recover"),
+    ] {
+        let path = format!("/{what}-{}", folder.replace('/', "-"));
+        let begin = async |client: &Client| {
+            let commits = client.two_phase_commit(&path, Default::default()).expect("valid");
+            commits.begin("order", &["stock"], b"", Duration::from_secs(60)).await.map(drop)
+        };
         squatted(&server, &format!("{path}/{folder}")).await;
+        if what == "recover" {
+            let died = connected(&server, ours()).await;
+            begin(&died).await.expect("begun");
+            server.expire(died.session_id());
+        }
         let client = connected(&server, ours().refuse_open_parents(true)).await;
         let commits = client.two_phase_commit(&path, Default::default()).expect("valid");
-        let done = match folder {
-            "sites" | "inbox/stock" => commits.join("stock").await.map(drop),
-            _ => commits.begin("order", &["stock"], b"", Duration::from_secs(60)).await.map(drop),
+        let done = match what {
+            "join" => commits.join("stock").await.map(drop),
+            "begin" => begin(&client).await,
+            _ => commits.recover().await.map(drop),
         };
         let error = done.expect_err(folder);
-        assert_eq!(error.kind(), ErrorKind::Denied, "{folder}: {error}");
-        assert!(error.to_string().contains("refuse_open_parents"), "{folder}: {error}");
+        assert_eq!(error.kind(), ErrorKind::Denied, "{what}, {folder}: {error}");
+        assert!(error.to_string().contains("refuse_open_parents"), "{what}, {folder}: {error}");
     }
 }

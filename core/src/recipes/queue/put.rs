@@ -175,6 +175,12 @@ impl Puts {
                 false => open_parents::look_once(session, &server_session, &mut call, VERB, items).await,
             };
             looked.map_err(|error| failure(batches.len(), error))?;
+            // Who may delete what the writers of a bounded queue set keeps them out.
+            if let Some((parent, last)) = room.bound_kept_below() {
+                let looked =
+                    open_parents::look_again(session, &server_session, &mut call, VERB, parent, last);
+                looked.await.map_err(|error| failure(batches.len(), error))?;
+            }
             let has_keys = batches.iter().any(|batch| batch.key.is_some());
             if has_keys {
                 // Who may delete keys decides what is put twice.

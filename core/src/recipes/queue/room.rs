@@ -57,6 +57,8 @@ pub(super) struct QueueRoom {
     parent: Option<i64>,
     /// When it was last looked who may delete its items, beside a put.
     pub(super) looked_for_strangers: Option<Moment>,
+    /// The same for the parent of what keeps the bound.
+    bound_looked: Option<Moment>,
     /// The `pzxid` of the items' parent when it was counted last.
     counted: Option<i64>,
     /// While the queue is full.
@@ -156,6 +158,7 @@ impl QueueRoom {
             newest: None,
             parent: None,
             looked_for_strangers: None,
+            bound_looked: None,
             counted: None,
             waiting: RoomWait::default(),
         }
@@ -167,6 +170,11 @@ impl QueueRoom {
         }
         self.newest = newest.or(self.newest);
         self.unlooked = self.unlooked.saturating_sub(many).min(MOST_LATER);
+    }
+
+    /// With `max_items`: where that stands which every put sets, and when that was last looked at for who may delete there.
+    pub(super) fn bound_kept_below(&mut self) -> Option<(&str, &mut Option<Moment>)> {
+        self.bound.map(|_| (path::parent(&self.puts), &mut self.bound_looked))
     }
 
     /// How many of `wanted` may go in.

@@ -130,14 +130,7 @@ impl BeginAttempt {
         let node = self.commits.layout.transaction(&self.key.id);
         loop {
             let server_session = call.server_session(BEGIN).await?;
-            open_parents::look(
-                &self.session,
-                &server_session,
-                call,
-                BEGIN,
-                &self.commits.layout.transactions(),
-            )
-            .await?;
+            self.look_at_parents(&server_session, call).await?;
             if let Some(asked) = self.asked.clone() {
                 if self.since.is_some_and(|since| call.now().since(since) > OUTCOME_STANDS / 2) {
                     // What others have left of it may be gone as well.
@@ -187,6 +180,16 @@ impl BeginAttempt {
                 }
             }
         }
+    }
+
+    /// Who may delete below them decides what sites hear of, and what is told of an outcome.
+    async fn look_at_parents(&self, server_session: &Arc<ServerSession>, call: &mut Call) -> Result<()> {
+        let layout = &self.commits.layout;
+        let inboxes = self.header.sites.iter().map(|site| layout.inbox(site));
+        for parent in [layout.transactions(), layout.outcomes()].into_iter().chain(inboxes) {
+            open_parents::look(&self.session, server_session, call, BEGIN, &parent).await?;
+        }
+        Ok(())
     }
 
     fn writes(&self, depends_on: &str) -> Vec<Write> {

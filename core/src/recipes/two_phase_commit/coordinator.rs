@@ -13,6 +13,7 @@ use super::transaction::{DECIDING, KnownTransaction, OutcomeWaiter, abort_unless
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
 use crate::session::call::Call;
+use crate::session::open_parents;
 use crate::session::refusal::{Failure, refusal};
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Applied, CreateMode, Stat, WireError, Write};
@@ -143,7 +144,13 @@ pub(super) async fn recover(commits: &Arc<Commits>) -> Result<Vec<CommitTransact
     let present = names(&mut call, &layout.coordinators()).await?;
     // Should this end half-way, what is dropped here is ours and in nobody's hand: the next one answers it.
     let mut taken = Vec::new();
-    for id in list_orphans(layout, &mut call, &own, &present, ids).await? {
+    let orphans = list_orphans(layout, &mut call, &own, &present, ids).await?;
+    if !orphans.is_empty() {
+        // Whoever began them is told by what is left there.
+        let server_session = call.server_session(RECOVER).await?;
+        open_parents::look(&session, &server_session, &mut call, RECOVER, &layout.outcomes()).await?;
+    }
+    for id in orphans {
         let Some((hand, header, stat)) = take_over(commits, &mut call, &id, &own, &present).await? else {
             continue;
         };
