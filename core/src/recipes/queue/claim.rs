@@ -17,7 +17,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
-use super::layout::{DeadLetterHeader, ItemName, ItemPause, make_claims};
+use super::dead_letter_header::DeadLetterHeader;
+use super::layout::{ItemName, ItemPause, make_claims};
 use super::listing::{HandedOutItem, ReadItem};
 use super::store::Store;
 use crate::client::Client;

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::layout::{DeadLetterHeader, ItemName, NodeLayout, make_claims, make_items};
+use super::dead_letter_header::DeadLetterHeader;
+use super::layout::{ItemName, NodeLayout, make_claims, make_items};
 use super::listing::{HandedOutItem, ReadItem};
 use super::looking;
 use super::store::Store;

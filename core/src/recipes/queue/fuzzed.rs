@@ -1,6 +1,7 @@
 //! Names and data of items as anybody may have made them: each is an item or none, and what is one can be made again.
 
-use super::layout::{DeadLetterHeader, NodeLayout, Order, free};
+use super::dead_letter_header::DeadLetterHeader;
+use super::layout::{NodeLayout, Order, free};
 use crate::options::{Naming, QueueLayout};
 
 fn layouts() -> impl Iterator<Item = NodeLayout> {

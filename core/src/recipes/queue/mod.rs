@@ -59,6 +59,7 @@
 //! - Of an ack or a nack: the mark in it says so (`turn::hold::finishing`).
 
 mod claim;
+mod dead_letter_header;
 mod dead_letters;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;

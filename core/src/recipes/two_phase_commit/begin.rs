@@ -15,9 +15,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::coordinator::CommitTransaction;
+use super::kept_outcomes::OUTCOME_STANDS;
 use super::layout::{Decision, Header, Key, Outcome, TransactionLayout, check_name};
 use super::nodes::{create, if_there};
-use super::ownership::{Commits, Hand, OUTCOME_STANDS};
+use super::ownership::{Commits, Hand};
 use super::transaction::{KnownTransaction, abort_unless_committed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;

@@ -6,9 +6,10 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::ending::{self, EndedTransaction};
+use super::kept_outcomes::sweep_outcomes;
 use super::layout::{Header, Key, Outcome, TransactionLayout};
 use super::nodes::{AT_ONCE, ReadNode, each, if_there, is_denied, names};
-use super::ownership::{Commits, Hand, sweep_outcomes};
+use super::ownership::{Commits, Hand};
 use super::transaction::{DECIDING, KnownTransaction, OutcomeWaiter, abort_unless_committed, collect};
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;

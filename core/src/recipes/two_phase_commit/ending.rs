@@ -11,8 +11,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use super::kept_outcomes::{leave_outcome, sweep_outcomes};
 use super::layout::{Outcome, TransactionLayout};
-use super::ownership::{Commits, Hand, leave_outcome, sweep_outcomes};
+use super::ownership::{Commits, Hand};
 use super::transaction::{KnownTransaction, OutcomeWaiter, collect};
 use crate::error::Result;
 use crate::session::Session;

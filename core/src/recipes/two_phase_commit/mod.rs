@@ -24,7 +24,7 @@
 //! 6. Whose it is, and how it is taken over: the mark `coordinator` names who began it, whose ephemeral node says that it is
 //!    there. If that one has died, `recover` of another writes its own name into the mark, in one write that is refused if the
 //!    first is there after all. It owns the transaction then: it decides it, and takes the mark away when its caller has been
-//!    told. As that is somebody else than who began it, the outcome stays for a day in a node of its own. See [`ownership`].
+//!    told. As that is somebody else than who began it, the outcome stays for a day in a node of its own. See [`ownership`] and [`kept_outcomes`].
 //! 7. What is left is bounded, and nothing has a lifetime that `recover` has to answer. The mark of an abort goes a while after
 //!    its coordinator knows, asked or not: who does not find a transaction takes it for aborted, and it is. The mark of a commit
 //!    goes when a caller was told, and not before, or that commit would be taken for an abort. So what nobody asks for stays,
@@ -43,6 +43,7 @@ mod coordinator;
 mod ending;
 mod inbox;
 mod inbox_room;
+mod kept_outcomes;
 mod layout;
 mod nodes;
 mod ownership;

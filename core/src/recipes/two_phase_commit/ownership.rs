@@ -1,42 +1,30 @@
 //! Whose a transaction is: how others know that its coordinator is there, which transactions this handle has in hand, and that
-//! they are decided in the background. And what is left for whoever it was, when others have ended it.
+//! they are decided in the background.
 //!
 //! A mark in the transaction says whose it is, by the name of a coordinator. An ephemeral node of that name says that it is
 //! there. `recover` of `coordinator` takes over what nobody has who is there.
-//!
-//! Whoever began a transaction may be cut off meanwhile: its session ends, somebody takes the transaction over, everybody is
-//! done with it, and it is collected. When the first one is back it asks. So what takes the mark of a coordinator away that is
-//! not the first leaves a node with the outcome, in the same transaction: there is no moment at which neither can be read.
-//!
-//! It stands for a day. Whoever began a transaction asks in the background as soon as it is back, so that is for how long it may
-//! be away. Others take it away then: whoever joins, recovers, or leaves another one, looks at some of those that stand.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::inbox_room::InboxRoom;
-use super::layout::{CommitMode, Header, Key, Outcome, TransactionLayout};
-use super::nodes::{ReadNode, create, each, names};
+use super::layout::{CommitMode, Header, Key, TransactionLayout};
 use super::servers_time::ServersTime;
 use super::transaction::KnownTransaction;
 use crate::client::Client;
 use crate::error::Result;
 use crate::mutex::lock;
-use crate::path::join;
 use crate::recipes::declared::declare;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::random;
-use crate::session::refusal::{Failure, refusal};
+use crate::session::refusal::refusal;
 use crate::session::registration::{KeptNode, StartingNode};
 use crate::session::server_session::ServerSession;
-use crate::session::wire::{CreateMode, WireError, Write};
-
-const OUTCOME: &str = "outcome";
+use crate::session::wire::{CreateMode, WireError};
 
 /// What all transactions of one handle have in common.
 pub(super) struct Commits {
@@ -277,67 +265,5 @@ impl Commits {
     /// The transaction of this nonce, if it is attended to.
     pub(super) fn attended(&self, nonce: &str) -> Option<Arc<KnownTransaction>> {
         lock(&self.attended.0).get(nonce).and_then(Weak::upgrade)
-    }
-}
-
-/// How long it stands.
-pub(super) const OUTCOME_STANDS: Duration = Duration::from_secs(24 * 3600);
-/// How many to look at. Who leaves one looks at more than one, so that they become fewer.
-const MOST_LOOKS: usize = 100;
-
-/// The part of a transaction that leaves it.
-pub(super) fn leave_outcome(layout: &TransactionLayout, key: &Key, outcome: Outcome) -> Write {
-    create(layout.noted(key), outcome.name().as_bytes().to_vec())
-}
-
-/// Takes away what has stood for long enough.
-pub(super) async fn sweep_outcomes(
-    commits: &Arc<Commits>,
-    session: &Arc<Session>,
-    call: &mut Call,
-) -> Result<()> {
-    let folder = commits.layout.outcomes();
-    let mut all = names(call, &folder).await?;
-    // Not always the same ones, should there be many.
-    while all.len() > MOST_LOOKS {
-        all.swap_remove(random::below(all.len()));
-    }
-    let nodes: Vec<_> = all.iter().map(|name| join(&folder, name)).collect();
-    let servers = commits.servers_time.now(session.now());
-    let ours = session.clock().wall();
-    for (node, found) in nodes.iter().zip(each(call, OUTCOME, &nodes).await?) {
-        if let ReadNode::Told(_, stat) = found
-            && has_stood(stat.ctime, servers, ours)
-        {
-            match call.ask(OUTCOME, |server| server.delete(node, Some(0))).await {
-                Ok(()) | Err(Failure::Refused(WireError::NoNode | WireError::NoAuth)) => {}
-                Err(failure) => return Err(failure.about(OUTCOME, node)),
-            }
-        }
-    }
-    Ok(())
-}
-
-/// By both clocks: so one that is ahead for a while takes nothing away.
-fn has_stood(since: i64, servers: Option<i64>, ours: i64) -> bool {
-    let stands = i64::try_from(OUTCOME_STANDS.as_millis()).unwrap_or(i64::MAX);
-    servers.is_some_and(|servers| servers.min(ours).saturating_sub(since) > stands)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_outcome_is_taken_away_only_when_both_clocks_say_that_a_day_is_over() {
-        let (day, hour) = (24 * 3_600_000, 3_600_000);
-        for (servers, ours, goes) in [
-            (Some(day + hour), day + hour, true),
-            (Some(day - hour), day + hour, false),
-            (Some(day + hour), day - hour, false),
-            (None, day + hour, false),
-        ] {
-            assert_eq!(has_stood(0, servers, ours), goes, "{servers:?} {ours}");
-        }
     }
 }
