@@ -72,7 +72,11 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
                 let (nodes, node) = (onlooker.client.nodes(), path.clone());
                 let stat = drive::wait(async move { nodes.exists(&node).await }, None, None)?;
                 let nobody = format!("nobody holds {path} and nobody waits for it");
-                says = Some(match stat.map_or(0, |stat| stat.num_children) {
+                says = Some(match stat.as_ref().map_or(0, |stat| stat.num_children) {
+                    // What has gone may have been anything.
+                    0 if stat.is_some() => {
+                        format!("{nobody}; nothing is below it: a queue or a group there is empty")
+                    }
                     0 => nobody,
                     below => {
                         format!(

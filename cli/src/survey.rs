@@ -98,6 +98,13 @@ pub(crate) fn what_else(client: &Client, path: &str) -> Outcome<Option<String>> 
             return Ok(None);
         }
     }
+    if here.is_none() {
+        return Ok(empty_or_sharded_queue(client, path, &survey)?.map(|what| {
+            format!(
+                "{path} is {what}, and nothing that is held and waited for; see zkrecipes queue len {path}"
+            )
+        }));
+    }
     Ok(here.and_then(|found| {
         let (what, with) = match found.kind {
             FoundKind::Queue => (format!("a queue, with {} items", found.items), "zkrecipes queue len"),
@@ -108,6 +115,34 @@ pub(crate) fn what_else(client: &Client, path: &str) -> Outcome<Option<String>> 
         };
         Some(format!("{path} is {what}, and nothing that is held and waited for; see {with} {path}"))
     }))
+}
+
+/// A queue that has no item at the path itself: they are in its shards, or there are none, but what stands beside it.
+fn empty_or_sharded_queue(client: &Client, path: &str, survey: &Survey) -> Outcome<Option<String>> {
+    let is_shard = |found: &&Found| {
+        let number = found.path.strip_prefix(path).and_then(|rest| rest.strip_prefix('/'));
+        found.kind == FoundKind::Queue && number.is_some_and(|number| number.parse::<u16>().is_ok())
+    };
+    let shards: Vec<_> = survey.found.iter().filter(is_shard).collect();
+    if !shards.is_empty() {
+        let items: usize = shards.iter().map(|shard| shard.items).sum();
+        return Ok(Some(format!("a queue in shards, with {items} items")));
+    }
+    let nodes = client.nodes();
+    let beside = ["queue", "dead"].map(|what| format!("{path}-__{what}__"));
+    let is_queue = drive::wait(
+        async move {
+            for node in beside {
+                if nodes.exists(&node).await?.is_some() {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        },
+        None,
+        None,
+    )?;
+    Ok(is_queue.then(|| "an empty queue".to_owned()))
 }
 
 /// Takes away what is no recipe, unless it is asked for.

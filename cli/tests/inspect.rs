@@ -4,7 +4,7 @@ mod support;
 
 use support::terminal::Terminal;
 use zkrecipes::blocking::Client;
-use zkrecipes::{ClientOptions, CreateMode};
+use zkrecipes::{ClientOptions, CreateMode, QueueOptions};
 
 use support::{
     Running, UNTIL_A_LINE, assert_nothing_left, cells, command, contenders, eventually, holding, run, server,
@@ -44,6 +44,19 @@ fn ls_and_watch_say_of_a_queue_that_it_is_one() {
     let ended = run(&server, &["watch", "--for", "10s", "/queues/jobs"]);
     assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{ended:?}");
     assert!(ended.err.contains(said) && ended.err.contains("zkrecipes queue len"), "{ended:?}");
+    // Also where no item stands below the path itself.
+    let client = Client::connect(&server.connect_string(), ClientOptions::default()).expect("connected");
+    let sharded = client.queue("/queues/sharded", QueueOptions::default().shards(2)).expect("valid");
+    sharded.put(b"one").expect("put");
+    assert_eq!(run(&server, &["queue", "get", "/queues/jobs"]).out, "one\n");
+    for (path, said) in
+        [("/queues/jobs", "is an empty queue"), ("/queues/sharded", "is a queue in shards, with 1 items")]
+    {
+        let ended = run(&server, &["ls", path]);
+        assert!(ended.err.contains(said) && !ended.err.contains("nobody"), "{ended:?}");
+        assert_eq!(run(&server, &["watch", "--for", "10s", path]).status, 2, "{path}");
+    }
+    client.close(None).expect("closed");
 }
 
 #[test]
