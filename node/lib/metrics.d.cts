@@ -44,7 +44,7 @@ export interface Metrics {
   readonly localHandOffs: number
   /** How long each acquisition was waited for; items of queues aside, whose coming is no wait for others. */
   readonly waits: Histogram
-  /** How long each acquisition was held, until it was let go or lost. */
+  /** How long each acquisition was held, until it was let go or lost; items of queues aside, which `work` is about. */
   readonly holds: Histogram
   /** Acquires under way. */
   readonly waiting: number
@@ -66,6 +66,26 @@ export interface Metrics {
   readonly sessionTimeout: number
   /** Callbacks that took longer than a second. */
   readonly slowCallbacks: number
+  /** Items that were put into queues. */
+  readonly puts: number
+  /** Items that were taken out of queues for good, by a `get`. */
+  readonly gets: number
+  /** Items that were claimed; they are among the acquisitions, too. */
+  readonly claims: number
+  /** Items that were acknowledged. */
+  readonly acks: number
+  /** Items that were given back because the work on them failed, those that went to the dead letters included. */
+  readonly nacks: number
+  /** Items that this client moved to the dead letters. */
+  readonly deadLetters: number
+  /** How long each claimed item was worked on, until it was settled or lost. */
+  readonly work: Histogram
+  /** Partitions that are held now. */
+  readonly partitions: number
+  /** Partitions that were won. */
+  readonly partitionsWon: number
+  /** Partitions that were asked for, because they are another member's from now on or this one leaves. */
+  readonly partitionsMoved: number
   /** All of it as the text that Prometheus reads; times are in seconds there. */
   readonly prometheus: string
 }

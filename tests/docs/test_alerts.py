@@ -80,6 +80,7 @@ def series(timeout: float, **values: str) -> list[dict[str, str]]:
         'requests_total{kind="create"}': "0+30x90",
         'requests_total{kind="sync"}': "0+30x90",
         "slow_callbacks_total": "0x90",
+        "dead_letters_total": "0x90",
     }
     return [{"series": f"zkrecipes_{name}", "values": value} for name, value in {**usual, **values}.items()]
 
@@ -139,6 +140,7 @@ def test_what_is_wrong_is_told(tmp_path: Path) -> None:
     plays(tmp_path, series(10, suspensions_total="0+1x90"), {"ZkrecipesConnectionBreaks": [45]})
     plays(tmp_path, series(10, retries_total="0+6x90"), {"ZkrecipesAnswersAreMissing": [45]})
     plays(tmp_path, series(10, slow_callbacks_total="0x40 1x50"), {"ZkrecipesCallbacksAreSlow": [45]})
+    plays(tmp_path, series(10, dead_letters_total="0x40 1x50"), {"ZkrecipesItemsDie": [45]})
 
 
 def test_the_alert_of_the_lease_says_what_pauses_are_borne() -> None:

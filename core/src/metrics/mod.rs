@@ -106,7 +106,7 @@ metrics! {
     local_hand_offs: Count => u64,
     /// How long each acquisition was waited for; items of queues aside, whose coming is no wait for others.
     waits: Tally => Histogram,
-    /// How long each acquisition was held, until it was let go or lost.
+    /// How long each acquisition was held, until it was let go or lost; items of queues aside, which `work` is about.
     holds: Tally => Histogram,
     /// Acquires under way.
     waiting: Gauge => u64,
@@ -128,6 +128,26 @@ metrics! {
     session_timeout: Latest => Duration,
     /// Callbacks that took longer than a second.
     slow_callbacks: Count => u64,
+    /// Items that were put into queues.
+    puts: Count => u64,
+    /// Items that were taken out of queues for good, by a `get`.
+    gets: Count => u64,
+    /// Items that were claimed; they are among the acquisitions, too.
+    claims: Count => u64,
+    /// Items that were acknowledged.
+    acks: Count => u64,
+    /// Items that were given back because the work on them failed, those that went to the dead letters included.
+    nacks: Count => u64,
+    /// Items that this client moved to the dead letters.
+    dead_letters: Count => u64,
+    /// How long each claimed item was worked on, until it was settled or lost.
+    work: Tally => Histogram,
+    /// Partitions that are held now.
+    partitions: Gauge => u64,
+    /// Partitions that were won.
+    partitions_won: Count => u64,
+    /// Partitions that were asked for, because they are another member's from now on or this one leaves.
+    partitions_moved: Count => u64,
 }
 
 /// One metric of a snapshot.

@@ -38,6 +38,8 @@ pub(crate) struct Grant {
     pub(crate) says: Option<Arc<[u8]>>,
     /// A condition that holds as long as no other node has the name of ours, where names are used again.
     pub(crate) guard: Option<Box<Write>>,
+    /// Whether it is the claim of an item, for the metrics.
+    pub(crate) is_claim: bool,
     /// Whether to watch the nodes from the start, because the holder before us did.
     pub(crate) is_watched: bool,
     /// Of the nodes that stand in a line of the session. They leave it when this is dropped, behind the deletions.
@@ -51,7 +53,7 @@ impl Grant {
         interests: Vec<Interest>,
     ) -> Grant {
         let (own, positions, says, handoff) = (Vec::new(), Vec::new(), None, None);
-        let (is_revoked, is_watched, guard) = (false, false, None);
+        let (is_revoked, is_watched, guard, is_claim) = (false, false, None, false);
         Grant {
             server_session,
             nodes,
@@ -61,6 +63,7 @@ impl Grant {
             says,
             handoff,
             guard,
+            is_claim,
             is_watched,
             positions,
         }

@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod counted;
 mod observability;
 mod open_parents;
 mod rare_events;

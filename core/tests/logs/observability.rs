@@ -259,6 +259,8 @@ async fn items_that_are_claimed_count_as_acquired() -> Result<(), Error> {
     }
     let metrics = client.metrics();
     assert_eq!((metrics.acquisitions, metrics.holding), (3, 0));
+    // Work on items is short and holding a lock is long: neither hides the other.
+    assert_eq!((metrics.work.count, metrics.holds.count, metrics.waits.count), (3, 0, 0));
     Ok(())
 }
 

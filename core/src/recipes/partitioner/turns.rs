@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::futures::unless;
 use crate::mutex::lock;
 use crate::options::LockOptions;
+use crate::session::Session;
 use crate::turn::hold::Tenure;
 
 type Tending = Pin<Box<dyn Future<Output = (usize, Result<()>)> + Send>>;
@@ -91,12 +92,14 @@ async fn tend(sharing: &Sharing, partition: usize, mut is_ours: watch::Receiver<
             Err(error) => return Err(error),
         };
         let (hold, began) = (held.hold().clone(), session.now());
+        hold.keep(Box::new(CountedPartition::new(&session)));
         lock(&sharing.won).push_back(held);
         sharing.news.notify_waiters();
         if unless(hold.ended(), until_not(&mut is_ours)).await.is_none() {
             // What nobody works on yet goes at once.
             drop(sharing.withdraw(&hold));
             hold.ask_for_it();
+            session.counters.partitions_moved.one();
             let drained = session.clock().sleep_until(session.now() + sharing.drain);
             if unless(hold.ended(), drained).await.is_none() {
                 hold.take_away();
@@ -112,6 +115,23 @@ async fn tend(sharing: &Sharing, partition: usize, mut is_ours: watch::Receiver<
         }
     }
     Ok(())
+}
+
+/// One of the partitions that are held, for the metrics, until the hold of it ends.
+struct CountedPartition(Arc<Session>);
+
+impl CountedPartition {
+    fn new(session: &Arc<Session>) -> CountedPartition {
+        session.counters.partitions.rise();
+        session.counters.partitions_won.one();
+        CountedPartition(session.clone())
+    }
+}
+
+impl Drop for CountedPartition {
+    fn drop(&mut self) {
+        self.0.counters.partitions.fall();
+    }
 }
 
 /// Resolves when it is somebody else's.

@@ -107,6 +107,7 @@ impl Store {
             let hold = Hold::begin(session.clone(), &self.layout.path, grant, Some(Box::new(out)));
             // As what was waited for in a line is told: see `waiting`.
             session.counters.acquisitions.one();
+            session.counters.claims.one();
             log::acquired(|| hold.tenancy(), session.now().since(since), false);
             if session.is_closing() {
                 // Closing has told the loss of everything that was held by then. This one came later.
@@ -209,6 +210,7 @@ impl Store {
             let mut grant = Grant::of(server_session.clone(), vec![node], vec![interest]);
             // Each claim raises the version of the item.
             grant.guard = Some(Box::new(guard));
+            grant.is_claim = true;
             return Ok(grant.becomes_firm(call, VERB).await?.then_some((grant, out)));
         }
     }
@@ -360,7 +362,7 @@ impl Item {
     /// Dropping the future takes nothing back that is on its way.
     pub fn ack(&self) -> impl Future<Output = Result<()>> + Send + use<> {
         let item = self.clone();
-        async move { item.work.remove("ack", Vec::new()).await }
+        async move { item.work.acknowledge(Vec::new()).await }
     }
 
     /// The same, together with `writes`, all in one transaction: what the work has brought about is there exactly if the
@@ -381,7 +383,7 @@ impl Item {
     /// ```
     pub fn ack_with(&self, writes: &Transaction) -> impl Future<Output = Result<()>> + Send + use<> {
         let (item, writes) = (self.clone(), writes.surrender_to(self.work.held.hold()));
-        async move { item.work.remove("ack", writes?).await }
+        async move { item.work.acknowledge(writes?).await }
     }
 
     /// The work has failed: gives it back, and lets it step aside for the others, for a second after the first attempt and
@@ -465,6 +467,12 @@ impl Item {
 }
 
 impl ItemWork {
+    async fn acknowledge(&self, extra: Vec<Write>) -> Result<()> {
+        self.remove("ack", extra).await?;
+        self.held.hold().session().counters.acks.one();
+        Ok(())
+    }
+
     /// Removes the item and our claim, and applies `extra`.
     async fn remove(&self, verb: &'static str, extra: Vec<Write>) -> Result<()> {
         let Claimed { store, name, node, rest, is_over, attempts, .. } = &*self.claimed;
@@ -501,7 +509,13 @@ impl ItemWork {
         let session = self.held.client().session()?;
         let (answer, answered) = oneshot::channel();
         let work = self.clone();
-        session.clock().clone().spawn(Box::pin(async move { drop(answer.send(work.give_back(nack).await)) }));
+        session.clock().clone().spawn(Box::pin(async move {
+            let given_back = work.give_back(nack).await;
+            if given_back.is_ok() {
+                work.held.hold().session().counters.nacks.one();
+            }
+            drop(answer.send(given_back));
+        }));
         Ok(answered)
     }
 
@@ -559,7 +573,11 @@ impl ItemWork {
                 Err(error) if error.kind() == ErrorKind::TooLarge && letters.len() > 1 => {
                     drop(letters.next())
                 }
-                answer => return answer,
+                answer => {
+                    answer?;
+                    session.counters.dead_letters.one();
+                    return Ok(());
+                }
             }
         }
     }

@@ -164,6 +164,7 @@ impl Store {
                 }
                 Some(AppliedOnce::Refused(2, WireError::NoNode)) => self.make_dead_parent(session).await?,
                 Some(AppliedOnce::Applied) => {
+                    session.counters.dead_letters.one();
                     out.mark_removed();
                     return Ok(());
                 }

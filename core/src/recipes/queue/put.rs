@@ -248,6 +248,7 @@ impl Puts {
                 let around = if went_in == 0 { guards } else { 0 };
                 let items = if has_keys { many } else { applied.len() - around };
                 went_in += items;
+                session.counters.puts.add(items);
                 room.went_in(items, self.number_of_the_last(made.as_deref()));
                 sent -= go_in(batches, items, made.into_iter().flatten().skip(around));
             };

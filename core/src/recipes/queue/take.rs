@@ -40,6 +40,7 @@ impl Got {
     /// The data, which is the caller's from now on.
     pub fn hand_over(mut self) -> Vec<u8> {
         self.put_back = None;
+        self.session.counters.gets.one();
         std::mem::take(&mut self.data)
     }
 }

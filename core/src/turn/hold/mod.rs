@@ -54,6 +54,8 @@ pub(crate) struct Hold {
     says: Arc<[u8]>,
     /// A condition of their deletion: see [`Grant::guard`].
     guard: Option<Box<Write>>,
+    /// See [`Grant::is_claim`].
+    is_claim: bool,
     /// Whether anybody may know our node by name, and asks whether it stands to know whether this is held.
     is_named: AtomicBool,
     /// How many let it go one by one: the nested acquisitions of a reentrant handle.
@@ -132,6 +134,7 @@ impl Hold {
             nodes,
             says,
             guard: grant.guard.take(),
+            is_claim: grant.is_claim,
             is_named: AtomicBool::new(false),
             owners: AtomicUsize::new(1),
             passes,
@@ -262,7 +265,8 @@ impl Hold {
         let span = std::mem::replace(&mut *lock(&self.span), tracing::Span::none());
         let entered = span.enter();
         counters.holding.fall();
-        counters.holds.record(held);
+        let times = if self.is_claim { &counters.work } else { &counters.holds };
+        times.record(held);
         match end {
             Tenure::Lost(reason) => {
                 counters.losses.one(reason);
