@@ -80,7 +80,7 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
                     0 => nobody,
                     below => {
                         format!(
-                            "{nobody}; {below} nodes are below it: see zkrecipes ls --recursive --all {path}"
+                            "{nobody}; {below} nodes are below it: see zkrecipes top {path}, or zkrecipes ls --recursive --all {path}"
                         )
                     }
                 });

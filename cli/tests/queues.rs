@@ -11,7 +11,7 @@ use support::{
     Ended, Running, UNTIL_A_LINE, assert_nothing_left, command, eventually, run, server, start, wait,
 };
 use zkrecipes::blocking::Client;
-use zkrecipes::{Auth, ClientOptions, CreateMode};
+use zkrecipes::{Auth, ClientOptions, CreateMode, QueueOptions};
 use zkrecipes_embedded::Server;
 
 const PATH: &str = "/queues/work";
@@ -170,6 +170,32 @@ fn an_item_whose_command_fails_goes_back_and_then_to_the_dead() {
     assert_eq!(run(&server, &["queue", "dead", "--drain", PATH]).out, "bad\n");
     assert_eq!(run(&server, &["queue", "dead", "--purge", "0s", PATH]).out, "0\n");
     assert_eq!(run(&server, &["queue", "dead", PATH]).out, "");
+}
+
+#[test]
+fn a_watcher_is_told_whenever_the_numbers_change() {
+    let server = server();
+    let watching = start(&server, &["queue", "watch", PATH]);
+    let json = start(&server, &["queue", "watch", "--json", PATH]);
+    let numbers = |line: String| line.split_once("  ").expect("a time").1.to_owned();
+    assert_eq!(numbers(watching.out.line()), "ready 0  delayed 0  claimed 0  dead 0");
+    assert!(json.out.line().ends_with(",\"ready\":0,\"delayed\":0,\"claimed\":0,\"dead\":0}"));
+    put(&server, &["one", "two"]);
+    assert_eq!(numbers(watching.out.line()), "ready 2  delayed 0  claimed 0  dead 0");
+    assert!(json.out.line().ends_with(",\"ready\":2,\"delayed\":0,\"claimed\":0,\"dead\":0}"));
+    let client = Client::connect(&server.connect_string(), ClientOptions::default()).expect("connected");
+    let queue = client.queue(PATH, QueueOptions::default().max_attempts(1)).expect("valid");
+    let item = queue.claim().expect("there are two");
+    assert_eq!(numbers(watching.out.line()), "ready 1  delayed 0  claimed 1  dead 0");
+    item.nack().expect("its last attempt");
+    assert_eq!(numbers(watching.out.line()), "ready 1  delayed 0  claimed 0  dead 1");
+    watching.signal(libc::SIGINT);
+    json.signal(libc::SIGTERM);
+    assert_eq!((watching.end().status, json.end().status), (0, 128 + libc::SIGTERM));
+    let ended = run(&server, &["queue", "watch", "--for", "0s", PATH]);
+    assert_eq!((ended.status, ended.out.lines().count()), (0, 1), "{ended:?}");
+    let kind = run(&server, &["queue", "watch", "--for", "0s", "--layout", "odd", PATH]);
+    assert_eq!(kind.status, 2, "{kind:?}");
 }
 
 #[test]

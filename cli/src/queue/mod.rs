@@ -1,9 +1,10 @@
-//! `zkrecipes queue put|get|claim|peek|len|stats|drain|dead PATH`.
+//! `zkrecipes queue put|get|claim|peek|len|stats|watch|drain|dead PATH`.
 
 mod claim;
 mod dead;
 mod progress;
 mod put;
+mod watch;
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -28,6 +29,7 @@ use progress::Progress;
   find . -name '*.png' -print0 | zkrecipes queue put -z /queues/resize
   zkrecipes queue claim /queues/resize -- sh -c 'resize \"$(cat)\"'
   zkrecipes queue claim --max-attempts 5 /queues/mail -- send-mail
+  zkrecipes queue watch /queues/mail
   zkrecipes queue dead --replay /queues/mail
   zkrecipes queue put --delay 15m /queues/reminders 'call Alice'"))]
 pub(crate) struct Args {
@@ -76,6 +78,7 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    Watch(watch::Args),
     /// Removes and prints all that are there
     Drain {
         /// Of the queue
@@ -191,6 +194,7 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     match args.verb {
         Verb::Put(args) => put::run(args, which, common),
         Verb::Claim(args) => claim::run(args, which, common),
+        Verb::Watch(args) => watch::run(args, which, common),
         Verb::Get { path, count, timeout, is_try } => {
             let limit = if is_try { Some(Duration::ZERO) } else { timeout };
             on_queue(&which, &path, common, |queue, cancel| take(queue, &which, &path, count, limit, cancel))
@@ -236,13 +240,12 @@ fn number(
     outcome::print(&format!("{}\n", drive::wait(counting, Some(cancel), None)?))
 }
 
+fn named(stats: QueueStats) -> [(&'static str, usize); 4] {
+    [("ready", stats.ready), ("delayed", stats.delayed), ("claimed", stats.claimed), ("dead", stats.dead)]
+}
+
 fn stats(stats: QueueStats, is_json: bool) -> Outcome {
-    let named = [
-        ("ready", stats.ready),
-        ("delayed", stats.delayed),
-        ("claimed", stats.claimed),
-        ("dead", stats.dead),
-    ];
+    let named = named(stats);
     if is_json {
         let fields = table::object(named.map(|(name, items)| (name, items.into())));
         return outcome::print(&format!("{}\n", serde_json::Value::Object(fields)));
