@@ -28,7 +28,12 @@ fn ls_of_nothing_says_so() {
     // What is not held and waited for is not passed over in silence.
     assert_eq!(run(&server, &["config", "set", "/app/limits", "3"]).status, 0);
     let ended = run(&server, &["ls", "/app"]);
-    assert!(ended.err.contains("1 nodes are below it: see zkrecipes top /app, or zkrecipes ls --recursive --all /app"), "{ended:?}");
+    assert!(
+        ended
+            .err
+            .contains("1 nodes are below it: see zkrecipes top /app, or zkrecipes ls --recursive --all /app"),
+        "{ended:?}"
+    );
 }
 
 #[test]

@@ -29,7 +29,7 @@ NUMBERS = [
     ("queues.md", r"Of more than ([\d,]+) paused items", "recipes/queue/listing.rs", "MOST_PAUSES"),
     ("queues.md", r"keeps its watches for (\d+ seconds)", "recipes/queue/next_item.rs", "KEPT"),
     ("queues.md", r"looked at again after (half a minute)", "session/call.rs", "LOOK_AFTER"),
-    ("discovery.md", r"not picked by this handle for (\d+ seconds)", "recipes/discovery/instance.rs", "SET_ASIDE"),
+    ("discovery.md", r"not picked by this handle for (\d+ seconds)", "recipes/discovery/set_aside.rs", "ASIDE_FOR"),
     ("partitioner.md", r"There may be ([\d,]+) partitions", "recipes/partitioner/mod.rs", "MOST"),
     ("lock.md", r"less than (a second) between two times", "turn/session_line/watched_path.rs", "SOON"),
     ("guide.md", r"At most (\d+) threads of a process", "pool.rs", "MOST"),

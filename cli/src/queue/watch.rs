@@ -74,7 +74,8 @@ pub(super) fn run(args: Args, which: Which, common: Common) -> Outcome {
                 Err(error) => return Err(error.into()),
             }
             let pause = LOOK.max(began.elapsed() * REST);
-            let rest = until.map_or(pause, |until| until.saturating_duration_since(Instant::now()).min(pause));
+            let rest =
+                until.map_or(pause, |until| until.saturating_duration_since(Instant::now()).min(pause));
             if rest.is_zero() || ends.recv_timeout(rest) != Err(RecvTimeoutError::Timeout) {
                 return Ok(0);
             }

@@ -11,24 +11,19 @@
 //! 2. A payload is passed on as the text that it is: of a Java object it has the `@class`, which only Java needs.
 //! 3. What is missing is as with Curator's own reader: no port, no payload, DYNAMIC, enabled. Other fields are left alone.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Weak};
+use std::time::SystemTime;
 
+use super::set_aside::SetAside;
 use super::uri::{UriPart, read_parts, uri_parts, uri_spec, write_parts};
 use crate::error::{Error, Result};
 use crate::json::{JsonValue, write_text};
-use crate::mutex::lock;
 use crate::path;
-use crate::process::Process;
 use crate::recipes::contenders::at;
-use crate::session::clock::{Clock, Moment};
 use crate::session::random;
 
 /// The last moment that every language has a date for: 9999-12-31T23:59:59Z, in milliseconds. Anybody may write a later one.
 const LAST_MOMENT: i64 = 253_402_300_799_000;
-/// How long an instance that has failed is not picked.
-const SET_ASIDE: Duration = Duration::from_secs(30);
 
 /// How long the registration of a service lasts.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -253,8 +248,7 @@ impl std::fmt::Debug for Origin {
 impl Instance {
     /// It did not serve: for 30 seconds the handle that has found it does not pick it. Asks no server, and tells nobody else.
     pub fn failed(&self) {
-        // In a forked child the handle is the parent's, and so is its lock.
-        if let Some(aside) = self.origin.found_by.upgrade().filter(|aside| aside.process.is_present()) {
+        if let Some(aside) = self.origin.found_by.upgrade() {
             aside.add_node(&self.origin.node);
         }
     }
@@ -262,6 +256,11 @@ impl Instance {
     /// The path of its node, which it shares with no other instance: sequential ones may have one id.
     pub(crate) fn node(&self) -> &Arc<str> {
         &self.origin.node
+    }
+
+    /// Whether it may be picked, as far as is known there.
+    pub(super) fn is_spared(&self, aside: &SetAside) -> bool {
+        aside.spares(self.node(), &self.name, &self.id)
     }
 
     /// What a node says; `None` if that is no instance.
@@ -327,57 +326,7 @@ impl Instance {
     }
 }
 
-// ---- what has failed
-
-/// The instances that have failed, as one handle knows them.
-pub(super) struct SetAside {
-    clock: Arc<dyn Clock>,
-    process: Process,
-    until: Mutex<HashMap<Failed, Moment>>,
-}
-
-/// What has failed.
-#[derive(PartialEq, Eq, Hash)]
-enum Failed {
-    Node(Arc<str>),
-    /// All of that name and id.
-    Named(String, String),
-}
-
-impl SetAside {
-    pub(super) fn new(clock: &Arc<dyn Clock>) -> Arc<SetAside> {
-        Arc::new(SetAside { clock: clock.clone(), process: Process::present(), until: Mutex::default() })
-    }
-
-    pub(super) fn add(&self, name: &str, id: &str) {
-        self.insert(Failed::Named(name.to_owned(), id.to_owned()));
-    }
-
-    /// The instance of that node alone.
-    pub(super) fn add_node(&self, node: &Arc<str>) {
-        self.insert(Failed::Node(node.clone()));
-    }
-
-    fn insert(&self, failed: Failed) {
-        let (now, mut until) = (self.clock.now(), lock(&self.until));
-        until.retain(|_, until| *until > now);
-        until.insert(failed, now + SET_ASIDE);
-    }
-
-    /// Whether this one may be picked.
-    pub(super) fn spares(&self, instance: &Instance) -> bool {
-        let mut until = lock(&self.until);
-        // Nothing is copied to ask, unless something has failed.
-        until.is_empty() || {
-            let now = self.clock.now();
-            until.retain(|_, until| *until > now);
-            !until.contains_key(&Failed::Node(instance.node().clone()))
-                && !until.contains_key(&Failed::Named(instance.name.clone(), instance.id.clone()))
-        }
-    }
-}
-
-/// Checks what names an instance to set aside.
+/// Checks what names an instance.
 pub(super) fn check(name: &str, id: &str) -> Result<()> {
     check_name("name", name)?;
     check_name("id", id)
@@ -388,7 +337,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
-    use crate::session::clock::Later;
+    use crate::session::clock::{Clock, Later, Moment};
     use crate::session::system_clock::SystemClock;
 
     fn decode(json: &str) -> Option<Instance> {
@@ -542,15 +491,15 @@ mod tests {
         let after = |seconds: u64| hands.0.store(seconds * 1_000_000_000, Ordering::Relaxed);
         instance.failed();
         after(29);
-        assert!(!aside.spares(&instance) && aside.spares(&of_the_same_id));
+        assert!(!instance.is_spared(&aside) && of_the_same_id.is_spared(&aside));
         instance.failed();
         after(58);
-        assert!(!aside.spares(&instance), "it has failed again");
+        assert!(!instance.is_spared(&aside), "it has failed again");
         after(59);
-        assert!(aside.spares(&instance));
-        assert_eq!(lock(&aside.until).len(), 0, "what is over is not kept");
+        assert!(instance.is_spared(&aside));
+        assert_eq!(aside.len(), 0, "what is over is not kept");
         aside.add("web", "a");
-        assert!(!aside.spares(&instance) && !aside.spares(&of_the_same_id));
+        assert!(!instance.is_spared(&aside) && !of_the_same_id.is_spared(&aside));
     }
 
     #[test]
@@ -560,7 +509,7 @@ mod tests {
         let json = Service::new("web", "h").encode(0).unwrap();
         let instance = Instance::decode("/services/web/a", &json, &one).unwrap();
         instance.failed();
-        assert!(!one.spares(&instance) && other.spares(&instance));
+        assert!(!instance.is_spared(&one) && instance.is_spared(&other));
         drop(one);
         instance.failed();
     }

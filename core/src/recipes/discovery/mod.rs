@@ -23,12 +23,13 @@ pub(crate) mod fuzzed;
 mod instance;
 mod pick;
 mod registration;
+mod set_aside;
 mod uri;
 
 use std::sync::Arc;
 
-use self::instance::SetAside;
 use self::pick::{FollowedInstances, InstancesFeed, PickedServices, decoded};
+use self::set_aside::SetAside;
 use super::names::child;
 use crate::client::Client;
 use crate::error::Result;

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::{oneshot, watch};
 
-use super::instance::{Instance, SetAside};
+use super::instance::Instance;
+use super::set_aside::SetAside;
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Source;
 use crate::futures::unless;
@@ -202,7 +203,8 @@ impl PickedServices {
 
 impl PickedService {
     fn choose(&self, known: &[Instance], by: PickBy, found_by: &SetAside) -> Option<Instance> {
-        let may_be: Vec<&Instance> = known.iter().filter(|one| one.enabled && found_by.spares(one)).collect();
+        let may_be: Vec<&Instance> =
+            known.iter().filter(|one| one.enabled && one.is_spared(found_by)).collect();
         if may_be.is_empty() {
             return None;
         }
