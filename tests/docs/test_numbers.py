@@ -23,7 +23,7 @@ NUMBERS = [
     ("queues.md", r"`put` waits (half a second) more", "recipes/queue/put_answer.rs", "LATE_ANSWER"),
     ("queues.md", r"\*\*steps aside\*\*: for (a second) after", "recipes/queue/claim.rs", "FIRST_PAUSE"),
     ("queues.md", r"each further one, up to (five minutes),", "recipes/queue/claim.rs", "LONGEST_PAUSE"),
-    ("queues.md", r"the first ([\d,]+) bytes are kept", "recipes/queue/layout.rs", "LONGEST_REASON"),
+    ("queues.md", r"the first ([\d,]+) bytes are kept", "recipes/queue/dead_letter_header.rs", "LONGEST_REASON"),
     ("queues.md", r"text of at most ([\d,]+) bytes", "recipes/queue/keys.rs", "LONGEST_KEY"),
     ("queues.md", r"fit into a transaction, at most (\d+);", "recipes/queue/put.rs", "IN_ONE"),
     ("queues.md", r"Of more than ([\d,]+) paused items", "recipes/queue/listing.rs", "MOST_PAUSES"),
