@@ -391,7 +391,7 @@ async fn who_is_declared_when_its_time_is_over_has_entered() {
         // It declares the round itself, or the other one does while it gives up.
         for declares in ["it", "the other"] {
             let mut met = false;
-            // A slow machine may be late for what is to happen here; then it is tried once more.
+            // A race is brought about. Whatever comes of an attempt has to agree; one of them has to meet.
             for _ in 0..10 {
                 let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
                 let (of_a, of_b) = (of(&a, 2), of(&b, 2));
