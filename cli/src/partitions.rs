@@ -1,12 +1,11 @@
 //! `zkrecipes partitions PATH`: who has which partition, once or as it changes.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{Client, ErrorKind, WatchKind};
+use zkrecipes::{Client, ErrorKind};
 
 use crate::args;
 use crate::common::Common;
@@ -46,21 +45,9 @@ type Owners = BTreeMap<String, Option<String>>;
 pub(crate) fn run(args: Args, common: Common) -> Outcome {
     let Args { path, watch: is_watch, limit, json: is_json } = args;
     if is_watch {
-        let (mut told, followed) = (BTreeMap::new(), OnceCell::new());
-        let of = path.clone();
-        return follow::follow(
-            common,
-            limit,
-            |client| {
-                // Once, by the one call.
-                let _ = followed.set(client.clone());
-                client.nodes().watch(&format!("{path}/partitions"), WatchKind::Subtree)
-            },
-            |_| match followed.get() {
-                Some(client) => tell(client, &of, &mut told, is_json),
-                None => Ok(()),
-            },
-        );
+        let mut told = Owners::new();
+        let open = |client: &Client| drive::partition_owners(client, &path);
+        return follow::follow(common, limit, open, |owners| tell(owners, &mut told, is_json));
     }
     common.with_client(&CancelToken::new(), |client| {
         let owners = owners(client, &path)?;
@@ -81,8 +68,8 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
 }
 
 /// A line for each whose owner is another one than was told.
-fn tell(client: &Client, path: &str, told: &mut Owners, is_json: bool) -> Outcome<()> {
-    for (name, owner) in owners(client, path)? {
+fn tell(owners: Owners, told: &mut Owners, is_json: bool) -> Outcome<()> {
+    for (name, owner) in owners {
         if told.insert(name.clone(), owner.clone()).as_ref() == Some(&owner) {
             continue;
         }

@@ -46,6 +46,7 @@ pub use crate::process::{PerProcess, Process};
 pub use crate::recipes::declared::Declared;
 pub use crate::recipes::discovery::Registering;
 pub use crate::recipes::election::{HEALTH_INTERVAL, Terms};
+pub use crate::recipes::partitioner::partition_owners;
 pub use crate::recipes::queue::{Claims, Got};
 pub use crate::recipes::survey::{Found, FoundKind, Survey, survey, survey_within};
 pub use crate::sanitizer;

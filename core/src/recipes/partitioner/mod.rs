@@ -20,6 +20,7 @@
 mod assignment;
 mod handed_out;
 mod membership;
+mod owners;
 mod sharing;
 mod turns;
 
@@ -40,6 +41,7 @@ use super::contenders;
 use super::held::Held;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
+use crate::feed::Feed;
 use crate::options::PartitionerOptions;
 use crate::path;
 use crate::runtime;
@@ -48,6 +50,8 @@ use crate::session::call::Call;
 use crate::session::random;
 use crate::turn::name::Kind;
 use crate::turn::revocation::REVOKE;
+
+pub use self::owners::partition_owners;
 
 /// One partition, held: its name is [`Held::name`].
 pub type Partition = Held;
@@ -387,6 +391,26 @@ impl Partitioner {
             }
         });
         join_all(asked).await.into_iter().collect()
+    }
+
+    /// The same now, and whenever a partition has another owner: always the latest. A change costs one or two requests, however
+    /// many partitions there are.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # let client = zkrecipes::Client::connect("embedded:", Default::default()).await?;
+    /// let imports = client.partitioner("/partitions/imports", ["eu"], Default::default())?;
+    /// let mut owners = imports.watch();
+    /// assert_eq!(owners.next().await.transpose()?.expect("it goes on")["eu"], None);
+    /// let won = imports.next(None).await?;
+    /// assert!(owners.next().await.transpose()?.expect("it goes on")["eu"].is_some());
+    /// # drop(won);
+    /// # imports.leave().await?;
+    /// # Ok(()) });
+    /// ```
+    pub fn watch(&self) -> Feed<BTreeMap<String, Option<String>>> {
+        let Sharing { client, path, partitions, .. } = &*self.sharing;
+        owners::feed(client.session(), path, Some(partitions))
     }
 
     /// Who shares the partitions now, by name, with their weights.

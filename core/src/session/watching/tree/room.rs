@@ -66,7 +66,7 @@ impl Tree {
         }
         for parent in std::mem::take(&mut self.cut) {
             let Some(names) = self.families.get(&parent) else { continue };
-            for (name, what) in choose(&parent, names) {
+            for (name, what) in choose(&self.top, &parent, names) {
                 let path = path::join(&parent, &name);
                 if self.nodes.contains_key(&path) {
                     continue;
