@@ -12,6 +12,7 @@ use crate::feed::Source;
 use crate::futures::unless;
 use crate::mutex::lock;
 use crate::session::Session;
+use crate::session::clock::Moment;
 use crate::session::growing_pause::GrowingPause;
 use crate::session::random;
 use crate::session::skipped_nodes::Flaw;
@@ -30,14 +31,20 @@ pub enum PickBy {
     Sticky,
 }
 
-/// The instances of one service, followed.
+/// The instances of one service, followed. Once they were told, following goes on also where the service may not be read for a
+/// while: what was known last is better than nothing, as it is while no server answers.
 pub(super) struct FollowedInstances {
     session: Arc<Session>,
+    verb: &'static str,
+    service: String,
     tree: Tree,
     found_by: Arc<SetAside>,
     /// By node; what is no instance is not there.
     known: BTreeMap<String, Instance>,
-    was_told: bool,
+    told: Option<BTreeMap<String, Instance>>,
+    /// The service could not be read: it is listed anew then.
+    begins_anew: Option<Moment>,
+    pause: GrowingPause,
 }
 
 impl FollowedInstances {
@@ -47,31 +54,60 @@ impl FollowedInstances {
         service: &str,
         found_by: &Arc<SetAside>,
     ) -> FollowedInstances {
-        let tree = Tree::new(session, verb, service, Depth::Children);
-        let (session, found_by) = (session.clone(), found_by.clone());
-        FollowedInstances { session, tree, found_by, known: BTreeMap::new(), was_told: false }
+        let tree = Tree::new(session, verb, service, Depth::Children).looking();
+        let retry = &session.options().retry;
+        FollowedInstances {
+            session: session.clone(),
+            verb,
+            service: service.to_owned(),
+            tree,
+            found_by: found_by.clone(),
+            known: BTreeMap::new(),
+            told: None,
+            begins_anew: None,
+            pause: GrowingPause::new(retry.base, retry.max),
+        }
     }
 
     /// All instances by the names of their nodes, at first and whenever they are others.
     async fn next(&mut self) -> Result<Vec<Instance>> {
         loop {
-            let mut is_news = !self.was_told;
-            for node in self.tree.next().await? {
-                let now = self
-                    .tree
-                    .get(&node)
-                    .and_then(|(data, _)| decoded(&self.session, &node, data, &self.found_by));
-                let before = match now.clone() {
-                    Some(now) => self.known.insert(node, now),
-                    None => self.known.remove(&node),
-                };
-                is_news |= before != now;
+            if let Some(due) = self.begins_anew {
+                unless(self.session.clock().sleep_until(due), self.session.until_closing()).await;
+                self.tree = Tree::new(&self.session, self.verb, &self.service, Depth::Children).looking();
+                self.known.clear();
+                self.begins_anew = None;
             }
-            if is_news {
-                self.was_told = true;
+            let touched = match self.tree.next().await {
+                // No event tells that it may be read again.
+                Err(error) if error.kind() == ErrorKind::Denied && self.told.is_some() => {
+                    tell_astray(&self.session, self.verb, &self.service, &error);
+                    self.begins_anew = Some(self.session.now() + self.pause.next());
+                    continue;
+                }
+                touched => touched?,
+            };
+            self.pause.restart();
+            for node in touched {
+                let found = self.tree.get(&node);
+                let now = found.and_then(|(data, _)| decoded(&self.session, &node, data, &self.found_by));
+                match now {
+                    Some(now) => drop(self.known.insert(node, now)),
+                    None => drop(self.known.remove(&node)),
+                }
+            }
+            if self.told.as_ref() != Some(&self.known) {
+                self.told = Some(self.known.clone());
                 return Ok(self.known.values().cloned().collect());
             }
         }
+    }
+}
+
+/// Once for each service.
+fn tell_astray(session: &Session, verb: &str, service: &str, error: &Error) {
+    if session.is_first_time(&format!("{verb} {service}")) {
+        tracing::warn!(target: "zkrecipes", event = "follow_astray", path = service, %error, "a service cannot be followed; what was known last stands for it");
     }
 }
 
@@ -186,9 +222,7 @@ impl PickedServices {
                     tell.send_replace(Some(Err(error)));
                     return;
                 }
-                if session.is_first_time(&format!("{verb} {service}")) {
-                    tracing::warn!(target: "zkrecipes", event = "follow_astray", path = service, %error, "a service cannot be followed; picking from what was known last");
-                }
+                tell_astray(&session, verb, &service, &error);
                 pause.pass(session.clock()).await;
             }
         };

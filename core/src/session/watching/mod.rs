@@ -11,7 +11,7 @@
 //!    that left after the call. See [`Watching::current`].
 //! 6. A missing node is a state, and is watched for its creation.
 //! 7. Servers do not tell what happens to a node that we may not read any more. Where nothing else tells that, it is looked at
-//!    without news, too: one `exists` after `LOOK_AFTER`.
+//!    without news, too: one `exists` after `LOOK_AFTER`, or after what its tree says.
 //!
 //! [`tree`] does the same for many nodes together.
 
@@ -20,6 +20,7 @@ pub(crate) mod standing;
 pub(crate) mod tree;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 
@@ -241,6 +242,8 @@ pub(crate) struct Watching<S: Watchable> {
     asked: Moment,
     /// Nothing but the watch tells what happens to the node: it is looked at without news, too.
     looks: bool,
+    /// How long it goes without news before that.
+    rest: Duration,
     /// When it was looked at last, or there was news.
     looked: Moment,
     /// Who wants to know whether that answer still stands.
@@ -289,6 +292,7 @@ impl<S: Watchable> Watching<S> {
             pause: GrowingPause::new(retry.base, retry.max),
             asked: session.now(),
             looks: false,
+            rest: LOOK_AFTER,
             looked: session.now(),
             standing: None,
             beginning: None,
@@ -301,6 +305,12 @@ impl<S: Watchable> Watching<S> {
     /// For a node of which no list tells that it is gone.
     pub(crate) fn looking(mut self) -> Watching<S> {
         self.looks = true;
+        self
+    }
+
+    /// The same after so long without news.
+    fn looking_after(mut self, rest: Duration) -> Watching<S> {
+        (self.looks, self.rest) = (true, rest);
         self
     }
 
@@ -402,7 +412,7 @@ impl<S: Watchable> Watching<S> {
     /// Waits for the watch, or until there is what it has not told.
     async fn until_news(&mut self) {
         while let WatchStep::Armed(watch) = &mut self.step {
-            let (session, looks, due) = (&self.session, self.looks, self.looked + LOOK_AFTER);
+            let (session, looks, due) = (&self.session, self.looks, self.looked + self.rest);
             let found = async {
                 if !looks {
                     return std::future::pending().await;

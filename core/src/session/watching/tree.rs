@@ -10,7 +10,8 @@
 //!    is asked for once more.
 //! 6. What is told at first is no older than the beginning: one `sync` goes ahead of all that is asked for until then.
 //! 7. A node that we may not read is left out, and does not keep the others from being told. No event tells that its access list
-//!    was changed: it is looked at again when a later list names it.
+//!    was changed: it is looked at again when a later list names it, and without news, too, at last once in `LOOK_AFTER`. The
+//!    nodes of who chooses may be very many: these are looked at when a list names them, and no more.
 //! 8. A caller that chooses looks at a limited number of nodes. The others are looked at when there is room: their
 //!    names are known.
 
@@ -31,6 +32,7 @@ use super::{ChildData, ChildList, Children, Data, Watchable, Watching};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
+use crate::session::call::LOOK_AFTER;
 use crate::session::clock::{Later, Moment};
 use crate::session::server_session::catching_up::Beginning;
 use crate::session::skipped_nodes::Flaw;
@@ -48,8 +50,9 @@ pub(crate) enum Depth {
     Chosen(Choose, Room),
 }
 
-/// Which of the children of a node, and what of each, is to be looked at. The others are known by their names alone.
-pub(crate) type Choose = fn(parent: &str, names: &BTreeSet<String>) -> BTreeMap<String, NodePart>;
+/// Which of the children of a node, and what of each, is to be looked at in the tree below `top`. The others are known by their
+/// names alone.
+pub(crate) type Choose = fn(top: &str, parent: &str, names: &BTreeSet<String>) -> BTreeMap<String, NodePart>;
 
 /// What of a node is looked at.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -60,6 +63,10 @@ pub(crate) enum NodePart {
 
 /// How long what we may not read is not looked at again, however many lists name it.
 const LOOKS_AGAIN: Duration = Duration::from_secs(1);
+/// How long one of many goes without news before it is looked at, where that is asked for, and how often one of them is at most: a
+/// thousand who follow a service are two hundred reads a second then.
+const LOOKS_AT_EACH: Duration = Duration::from_secs(10);
+const LOOKS_AT_ONE: Duration = Duration::from_secs(5);
 /// After so many answers what is known is told, although more is on its way.
 const PATIENCE: usize = 64;
 
@@ -90,6 +97,8 @@ pub(crate) struct Tree {
     verb: &'static str,
     top: String,
     depth: Depth,
+    /// Whether what is below is looked at without news, too.
+    looks: bool,
     nodes: BTreeMap<String, TreeNode>,
     /// By parent, the names of those in `nodes`.
     families: BTreeMap<String, BTreeSet<String>>,
@@ -124,6 +133,7 @@ impl Tree {
             verb,
             top: top.to_owned(),
             depth,
+            looks: false,
             nodes: BTreeMap::new(),
             families: BTreeMap::new(),
             bytes: 0,
@@ -144,6 +154,24 @@ impl Tree {
             tree.wait_for_top(tree.follow(top).looking(), true);
         }
         tree
+    }
+
+    /// For nodes whose access lists are others' affair: servers do not tell what happens to a node while we may not read it, and forget
+    /// the watch. So each is looked at after `LOOKS_AT_EACH` without news, and all together once in `LOOKS_AT_ONE`.
+    pub(crate) fn looking(mut self) -> Tree {
+        self.looks = true;
+        self
+    }
+
+    fn follow_data(&self, path: &str) -> Watching<ChildData> {
+        let (data, siblings) = (self.follow(path), self.families.get(path::parent(path)));
+        match self.looks {
+            true => {
+                let many = siblings.map_or(0, BTreeSet::len).try_into().unwrap_or(u32::MAX);
+                data.looking_after(LOOKS_AT_EACH.max(LOOKS_AT_ONE.saturating_mul(many)))
+            }
+            false => data,
+        }
     }
 
     fn follow<S: Watchable>(&self, path: &str) -> Watching<S> {
@@ -256,8 +284,9 @@ impl Tree {
                 if is_overlooked {
                     self.bytes -= node.bytes();
                     let before = node.found.take();
-                    (node.denied, node.looks_again) = (Some(self.session.now()), false);
-                    let may_be_another = node.listed > watching.asked();
+                    (node.denied, node.looks_again) = (Some(self.session.now()), None);
+                    node.patience = (node.patience * 2).clamp(LOOKS_AGAIN, LOOK_AFTER);
+                    let (may_be_another, patience) = (node.listed > watching.asked(), node.patience);
                     let is_shown = matches!(self.depth, Depth::Chosen(..));
                     if !is_shown {
                         self.session.skip(&path, Flaw::Denied);
@@ -266,13 +295,15 @@ impl Tree {
                         self.touched.insert(path.clone());
                     }
                     if may_be_another {
-                        self.look_again(path);
+                        self.look_again(path, LOOKS_AGAIN);
+                    } else if !is_shown {
+                        self.look_again(path, patience);
                     }
                     return Ok(());
                 }
                 let found = self.depth.kept(seen?.0);
                 let is_gone = found.is_none();
-                node.looks_again = false;
+                (node.looks_again, node.patience) = (None, Duration::ZERO);
                 let is_replaced = node.is_replaced_by(&found) || node.denied.take().is_some();
                 let is_there_again = is_gone && node.listed >= watching.asked();
                 node.is_gone = is_gone;
@@ -357,7 +388,7 @@ impl Tree {
         let mut is_cut = false;
         let mut chosen = BTreeMap::new();
         if let Depth::Chosen(choose, _) = self.depth {
-            chosen = choose(parent, &names);
+            chosen = choose(&self.top, parent, &names);
             if before != names {
                 self.touched.insert(parent.to_owned());
             }
@@ -367,7 +398,7 @@ impl Tree {
             match self.nodes.get_mut(&path) {
                 Some(node) if !node.is_gone => {
                     node.listed = asked;
-                    self.look_again(path);
+                    self.look_again(path, LOOKS_AGAIN);
                 }
                 known => {
                     let gone = known.and_then(|node| node.gone);
@@ -391,7 +422,7 @@ impl Tree {
     fn discover(&mut self, path: String, gone: Option<i64>, what: NodePart) {
         let id = self.fresh_id();
         self.keep(path.clone(), TreeNode::new(what, id, gone));
-        let data = self.follow(&path).after(gone);
+        let data = self.follow_data(&path).after(gone);
         self.wait_for_data(path.clone(), id, data, true);
         if what == NodePart::DataAndChildren {
             let list = self.follow(&path).after(gone);
@@ -399,15 +430,19 @@ impl Tree {
         }
     }
 
-    /// Who may read it, or which node it is, may have changed, if it was not ours to read.
-    fn look_again(&mut self, path: String) {
+    /// Who may read it, or which node it is, may have changed, if it was not ours to read: that is asked so long after it was found.
+    fn look_again(&mut self, path: String, patience: Duration) {
         let id = self.next_id + 1;
-        let Some(node) = self.nodes.get_mut(&path).filter(|node| !node.looks_again) else { return };
-        let Some(denied) = node.denied else { return };
-        (self.next_id, node.id, node.looks_again) = (id, id, true);
-        let (mut watching, clock) = (self.follow::<ChildData>(&path), self.session.clock().clone());
+        let Some(node) = self.nodes.get_mut(&path) else { return };
+        let Some(due) = node.denied.map(|denied| denied + patience) else { return };
+        if node.looks_again.is_some_and(|sooner| sooner <= due) {
+            return;
+        }
+        // A later look that waits already is not of this node any more.
+        (self.next_id, node.id, node.looks_again) = (id, id, Some(due));
+        let (mut watching, clock) = (self.follow_data(&path), self.session.clock().clone());
         self.waits.push(Box::pin(async move {
-            clock.sleep_until(denied + LOOKS_AGAIN).await;
+            clock.sleep_until(due).await;
             let seen = watching.next().await;
             TreeNews::Data { path, id, watching, seen, is_first: false }
         }));

@@ -1,5 +1,7 @@
 //! What is known of one node of a tree.
 
+use std::time::Duration;
+
 use super::NodePart;
 use crate::session::clock::Moment;
 use crate::session::wire::Stat;
@@ -12,8 +14,10 @@ pub(super) struct TreeNode {
     pub(super) found: Option<(Vec<u8>, Stat)>,
     /// We may not read it, and were told so then.
     pub(super) denied: Option<Moment>,
-    /// It was not ours to read, and will be asked for once more.
-    pub(super) looks_again: bool,
+    /// It was not ours to read, and will be asked for once more then.
+    pub(super) looks_again: Option<Moment>,
+    /// How long it was not asked for before that, where no list named it.
+    pub(super) patience: Duration,
     /// Its watch has told that it was deleted.
     pub(super) is_gone: bool,
     /// When the last node was created that had this path and is known to be gone.
@@ -31,7 +35,8 @@ impl TreeNode {
             id,
             found: None,
             denied: None,
-            looks_again: false,
+            looks_again: None,
+            patience: Duration::ZERO,
             is_gone: false,
             gone,
             is_unlisted: false,
