@@ -5229,6 +5229,17 @@ zkr_status zkr_partitioner_owners_async(zkr_partitioner *partitioner,
                                         void *user_data);
 
 /**
+ * Tells who has which partition, now and whenever one has another owner: always the latest, as zkr_partitioner_owners
+ * does. A change costs one or two requests, however many partitions there are. The entries belong to the callback:
+ * free them with zkr_entries_free. subscription and the end are as for zkr_config_watch.
+ */
+zkr_status zkr_partitioner_watch(zkr_partitioner *partitioner,
+                                 zkr_entries_callback callback,
+                                 void *user_data,
+                                 zkr_subscription **subscription,
+                                 zkr_error **error);
+
+/**
  * Who shares the partitions now: an entry for each by name, with its weight as a decimal number for data. On success
  * *members belongs to the caller: free it with zkr_entries_free.
  */
@@ -5261,6 +5272,14 @@ void zkr_registration_free(zkr_registration *registration);
  * freed.
  */
 const char *zkr_registration_id(const zkr_registration *registration);
+
+/**
+ * What was registered, as it is to be after the last update: a list of one, without its URI and its time. On success
+ * *service belongs to the caller: free it with zkr_instances_free.
+ */
+zkr_status zkr_registration_service(const zkr_registration *registration,
+                                    zkr_instances **service,
+                                    zkr_error **error);
 
 /**
  * Replaces what is to be known of it. id may be NULL, and has to be the same otherwise, as have name and type.

@@ -939,6 +939,20 @@ inline std::vector<Instance> instances(zkr_instances *list) {
   return all;
 }
 
+/** What was registered, of a list of one. */
+inline Service service(zkr_instances *list) {
+  const Instance one = instances(list).at(0);
+  return {one.name,
+          one.address,
+          one.port,
+          one.ssl_port,
+          one.payload.value_or(""),
+          one.type,
+          one.uri_spec.value_or(""),
+          one.enabled,
+          one.id};
+}
+
 /** The only one of a list, if there is one. */
 inline std::optional<Instance> instance(zkr_instances *list) {
   const auto found = instances(list);
@@ -1004,6 +1018,11 @@ struct Calls {
   static void entries(zkr_status status, zkr_entries *list, const zkr_error *error, void *following) {
     const Handle<zkr_entries, zkr_entries_free> freed(list);
     follow<std::map<std::string, std::string>>(status, error, following, [&] { return copied(list); });
+  }
+
+  static void owners(zkr_status status, zkr_entries *list, const zkr_error *error, void *following) {
+    follow<std::map<std::string, std::optional<std::string>>>(status, error, following,
+                                                              [&] { return detail::owners(list); });
   }
 
   static void instances(zkr_status status, zkr_instances *list, const zkr_error *error, void *following) {
@@ -2923,6 +2942,17 @@ class Registration {
   std::string id() const { return detail::text(zkr_registration_id(get())); }
 
   /**
+   * What was registered, as it is to be after the last update: what differs may be changed in it, and
+   * given to update().
+   */
+  Service service() const {
+    detail::Outcome outcome;
+    zkr_instances *service = nullptr;
+    outcome.check(zkr_registration_service(get(), &service, outcome.place()));
+    return detail::service(service);
+  }
+
+  /**
    * Replaces what is to be known of it. The id may be empty, and has to be the same otherwise, as have
    * name and type. Throws NotHeld if it was unregistered, NoNode if somebody has deleted the node of a
    * static or permanent one, or put one of their own in its place.
@@ -3961,6 +3991,21 @@ class Partitioner {
     zkr_entries *owners = nullptr;
     outcome.check(zkr_partitioner_owners(handle(), &owners, outcome.place()));
     return detail::owners(owners);
+  }
+
+  /**
+   * Tells who has which partition, now and whenever one has another owner: always the latest, as owners()
+   * does. A change costs one or two requests, however many partitions there are. ended is as for
+   * Config::watch.
+   */
+  Subscription watch(std::function<void(const std::map<std::string, std::optional<std::string>> &)> changed,
+                     std::function<void(const Error &)> ended = nullptr) const {
+    return detail::Calls::subscribe(
+        detail::Following<std::map<std::string, std::optional<std::string>>>{std::move(changed),
+                                                                             std::move(ended)},
+        [&](void *data, zkr_subscription **out, zkr_error **error) {
+          return zkr_partitioner_watch(handle(), &detail::Calls::owners, data, out, error);
+        });
   }
 
   /** Who shares the partitions now, by name, with their weights. */

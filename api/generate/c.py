@@ -211,7 +211,8 @@ def subscription(of: Description, verb: Verb) -> list[str]:
 def stream(of: Description, verb: Verb) -> list[str]:
     arguments = [
         *c_inputs(verb),
-        f"callback: zkr_{verb.callback}_callback",
+        # Of an answer that a verb may have as well it is that verb's.
+        f"callback: {OUTPUTS[verb.callback].callback if verb.callback in OUTPUTS else f'zkr_{verb.callback}_callback'}",
         "user_data: *mut c_void",
         "subscription: *mut *mut zkr_subscription",
         "error: *mut *mut zkr_error",

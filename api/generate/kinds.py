@@ -374,6 +374,14 @@ OUTPUTS = {
         "detail::instances({n})",
         rust="Vec<Instance>",
     ),
+    "service": Output(
+        "*mut zkr_instances",
+        "zkr_instances_callback",
+        "zkr_instances *{n} = nullptr",
+        "Service",
+        "detail::service({n})",
+        rust="Service",
+    ),
     "node_cache": Output(
         "*mut zkr_node_cache",
         "zkr_node_cache_callback",
@@ -459,6 +467,7 @@ TELLS: dict[str, tuple[str, str, str]] = {
 STREAMS = {
     "versioned": ("std::optional<Versioned>", "Option<Versioned>"),
     "entries": ("std::map<std::string, std::string>", "BTreeMap<String, Vec<u8>>"),
+    "owners": ("std::map<std::string, std::optional<std::string>>", "BTreeMap<String, Option<String>>"),
     "group": ("GroupEvent", "GroupEvent"),
     "node": ("NodeState", "NodeState"),
     "leader": ("std::optional<Leader>", "Option<Leader>"),

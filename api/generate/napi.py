@@ -64,6 +64,7 @@ HOMES = {
     "PriorityQueue": "crate::queue",
     "Queue": "crate::queue",
     "Remote": "crate::remote",
+    "Service": "crate::services",
     "Stat": "crate::nodes",
     "Stats": "crate::queue",
     "buffer": "crate::remote",
@@ -78,6 +79,7 @@ HOMES = {
     "named": "crate::names",
     "partition_names": "crate::partitioner",
     "napi": "napi_derive",
+    "owners": "crate::partitioner",
     "parts": "crate::nodes",
     "same": "crate::remote",
     "stat": "crate::nodes",
@@ -85,6 +87,7 @@ HOMES = {
     "statuses": "crate::commit",
     "tell_of_waits": "crate::remote",
     "versioned": "crate::config",
+    "weights": "crate::partitioner",
 }
 
 

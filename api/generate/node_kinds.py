@@ -69,6 +69,8 @@ ANSWERS = {
     "Option<Vec<u8>>": Answer("Buffer | null", "buffer"),
     "Vec<Vec<u8>>": Answer("Buffer[]", "buffers"),
     "BTreeMap<String, Vec<u8>>": Answer("Record<string, Buffer>", "named", "byName({it})"),
+    "BTreeMap<String, Option<String>>": Answer("Record<string, string | null>", "owners", "ownersOf({it})"),
+    "BTreeMap<String, u32>": Answer("Record<string, number>", "weights", "weightsOf({it})"),
     "Vec<Contender>": Answer("Contender[]", "contenders", "contendersOf({it})"),
     "Stat": Answer("Stat", "Stat::from", "statOf({it})"),
     "Option<Stat>": Answer("Stat | null", "stat", "statIfAny({it})"),
@@ -106,6 +108,7 @@ PROPERTIES = {
     "data": Property("Buffer", "Buffer", "{it}.into()"),
     "strings": Property("string[]", "Vec<String>", "{it}.to_vec()"),
     "commit_mode": Property("CommitMode", "&str", "{it}.name()"),
+    "service": Property("Service", "Service", "{it}.into()"),
     "Option<Cached>": Property("Cached | null", "Option<Cached>", "{it}.map(Cached::from)"),
 }
 

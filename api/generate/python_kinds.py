@@ -117,6 +117,7 @@ ANSWERS = OBJECTS | {
     "owners": Answer("dict[str, str | None]"),
     "weights": Answer("dict[str, int]"),
     "instances": Answer("list[Instance]"),
+    "service": Answer("Service"),
     "contenders": Answer("list[Contender]"),
     "part_results": Answer("list[str | Stat | None]"),
     "leader": Answer("Leader | None"),
@@ -153,6 +154,7 @@ PROPERTIES = {
 STREAMS = {
     "versioned": "Versioned | None",
     "entries": "dict[str, bytes]",
+    "owners": "dict[str, str | None]",
     "group": "GroupEvent",
     "leader": "Leader | None",
     "node": "Any",

@@ -108,13 +108,17 @@ impl Handed for BTreeMap<String, Option<String>> {
     type Object = Entries;
 
     fn object(self, _: &Client) -> Entries {
-        List::new(&self.iter().collect::<Vec<_>>(), |(name, owner), texts| zkr_entry {
-            name: texts.keep(name),
-            data: owner.as_ref().map_or(null(), |owner| texts.keep_bytes(owner.as_bytes())),
-            size: owner.as_ref().map_or(0, String::len),
-            stat: zkr_stat::default(),
-        })
+        owners(&self)
     }
+}
+
+fn owners(all: &BTreeMap<String, Option<String>>) -> Entries {
+    List::new(&all.iter().collect::<Vec<_>>(), |(name, owner), texts| zkr_entry {
+        name: texts.keep(name),
+        data: owner.as_ref().map_or(null(), |owner| texts.keep_bytes(owner.as_bytes())),
+        size: owner.as_ref().map_or(0, String::len),
+        stat: zkr_stat::default(),
+    })
 }
 
 /// Of members, their weights.
@@ -143,6 +147,21 @@ impl Handed for BTreeMap<String, Vec<u8>> {
 
     fn object(self, _: &Client) -> Entries {
         entries(self.iter().map(|(name, data)| (name, data, None)))
+    }
+}
+
+impl Tell<Result<BTreeMap<String, Option<String>>>>
+    for unsafe extern "C" fn(zkr_status, *mut zkr_entries, *const zkr_error, *mut c_void)
+{
+    fn tell(listener: Listener<Self>, told: Result<BTreeMap<String, Option<String>>>) {
+        listener.report(
+            told,
+            |all| handle::publish(owners(&all)),
+            // SAFETY: a function of this type, as the caller gave it.
+            |function, status, all, error, data| unsafe {
+                function(status, all.unwrap_or(std::ptr::null_mut()), error, data);
+            },
+        );
     }
 }
 

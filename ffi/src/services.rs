@@ -258,6 +258,30 @@ pub struct zkr_instance {
     pub enabled: bool,
 }
 
+/// What was registered: a list of one, which nobody has found.
+impl Handed for Service {
+    type Object = Instances;
+
+    fn object(self, _: &Client) -> Instances {
+        List::new(&[self], |one, texts: &mut Texts| {
+            let known = TYPES.iter().find(|(_, kind)| *kind == one.service_type);
+            zkr_instance {
+                name: texts.keep(&one.name),
+                id: texts.keep(&one.id),
+                address: texts.keep(&one.address),
+                payload: one.payload.as_deref().map_or(null(), |text| texts.keep(text)),
+                uri_spec: one.uri_spec.as_deref().map_or(null(), |text| texts.keep(text)),
+                uri: null(),
+                registered_at_ms: 0,
+                port: one.port.map_or(-1, i32::from),
+                ssl_port: one.ssl_port.map_or(-1, i32::from),
+                r#type: known.map_or(zkr_service_type::ZKR_SERVICE_TYPE_DYNAMIC, |(kind, _)| *kind),
+                enabled: one.enabled,
+            }
+        })
+    }
+}
+
 fn listed(found: &[Instance]) -> Instances {
     List::new(found, |one, texts: &mut Texts| {
         // What zkr_instances_failed asks for.

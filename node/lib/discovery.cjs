@@ -58,6 +58,12 @@ class Registration extends Remote {
   }
   // --- end of generated
 
+  /** What was registered, as it is to be after the last update. */
+  get service() {
+    const { payload, ...service } = call(this, 'service')
+    return payload === undefined ? service : { ...service, payload: JSON.parse(payload) }
+  }
+
   /** Changes what is to be known of it. */
   async update(changes, options) {
     const given = check.group('changes', changes, CHANGES, true)

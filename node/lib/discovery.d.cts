@@ -83,6 +83,8 @@ export class Registration {
   /** Takes it back. Rejects with `NOT_HELD` if it was unregistered already. */
   unregister(options?: SignalOptions): Promise<void>
   // --- end of generated
+  /** What was registered, as it is to be after the last update; what it does not have is left out. */
+  readonly service: Service
   /**
    * Changes what is to be known of it: what is named, and nothing else. Null takes away what need not be there. `NOT_HELD`: it was
    * unregistered. `NO_NODE`: somebody has deleted the node of a static or permanent one.

@@ -3,6 +3,7 @@
 const check = require('./check.cjs')
 const { made } = require('./dispose.cjs')
 const { described, timed } = require('./errors.cjs')
+const { feed } = require('./feed.cjs')
 const { Held, leave } = require('./held.cjs')
 const { Remote, ask, attend, call, callsOf, cancel, nativeOf, properties } = require('./remote.cjs')
 const { listen, stopListening, waitOptions } = require('./abort_signals.cjs')
@@ -15,20 +16,24 @@ class Partitioner extends Remote {
   async leave(options) {
     await ask(this, 'leave', options)
   }
+
+  async owners(options) {
+    return ownersOf(await ask(this, 'owners', options))
+  }
+
+  watch(options) {
+    return feed(this, 'watch', options, ownersOf)
+  }
+
+  async members(options) {
+    return weightsOf(await ask(this, 'members', options))
+  }
   // --- end of generated
 
   /** Waits for the next partition that this member wins. */
   async next(options) {
     const { timeout, signal } = waitOptions('next', options)
     return this.#next(signal, timeout)
-  }
-
-  async owners(options) {
-    return byName(await ask(this, 'owners', options), null)
-  }
-
-  async members(options) {
-    return byName(await ask(this, 'members', options))
   }
 
   /** Ends the waits in progress, never later ones. */
@@ -93,8 +98,13 @@ class Partitioner extends Remote {
 }
 
 /** Object.fromEntries has no trouble with a name such as `__proto__`. */
-function byName(list, missing) {
-  return Object.fromEntries(list.map(({ name, value }) => [name, value ?? missing]))
+function weightsOf(list) {
+  return Object.fromEntries(list.map(({ name, value }) => [name, value]))
+}
+
+/** The same, with null for a partition that nobody has. */
+function ownersOf(list) {
+  return Object.fromEntries(list.map(({ name, value }) => [name, value ?? null]))
 }
 
 module.exports = { Partitioner }

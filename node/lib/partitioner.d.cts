@@ -1,3 +1,4 @@
+import { Feed } from './feed.cjs'
 import { Held } from './held.cjs'
 import { SignalOptions, WaitOptions } from './abort_signals.cjs'
 
@@ -38,6 +39,15 @@ export class Partitioner {
    * `NOT_HELD` if it is no member.
    */
   leave(options?: SignalOptions): Promise<void>
+  /** Who has which partition now: the identity of its owner, null where nobody has it. */
+  owners(options?: SignalOptions): Promise<Record<string, string | null>>
+  /**
+   * Who has which partition, now and whenever one has another owner: always the latest, as `owners()` does. A change costs one
+   * or two requests, however many partitions there are.
+   */
+  watch(options?: SignalOptions): Feed<Record<string, string | null>>
+  /** Who shares the partitions now, by name, with their weights. */
+  members(options?: SignalOptions): Promise<Record<string, number>>
   // --- end of generated
   /**
    * Waits for the next partition that this member wins, a `Held` with the partition's `name`; the first call makes it a member.
@@ -46,10 +56,6 @@ export class Partitioner {
    * partitions. `CANCELLED`: this member leaves meanwhile.
    */
   next(options?: WaitOptions): Promise<Held>
-  /** Who has which partition now: the identity of its owner, null where nobody has it. */
-  owners(options?: SignalOptions): Promise<Record<string, string | null>>
-  /** Who shares the partitions now, by name, with their weights. */
-  members(options?: SignalOptions): Promise<Record<string, number>>
   /** Ends the waits in progress on this handle, never later ones. */
   cancel(): void
   /** One partition after the other, as they are won, until it leaves. */

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import dataclasses
+import json
 import pickle
 from datetime import datetime, timezone
 from typing import Any
@@ -114,7 +115,11 @@ def test_an_instance_is_copied_pickled_and_hashed_as_other_values_are(client: zk
     assert copies == [instance] * 3
     assert {instance: "it"}[copies[1]] == "it"
     assert hash(service) == hash(copy.deepcopy(service))
-    assert dataclasses.asdict(instance)["payload"] == {"zone": ["b"]}
+    told = dataclasses.asdict(instance)
+    assert told["payload"] == {"zone": ["b"]}
+    assert [name for name in told if name.startswith("_")] == []
+    assert json.loads(json.dumps(told, default=str))["id"] == "one"
+    assert dataclasses.replace(instance, port=81).port == 81
     copies[2].failed()
     assert discovery.pick("web") == instance
     copies[1].failed()
@@ -163,3 +168,16 @@ def test_a_withdrawn_registration_leaves_nothing_behind(hosts: str) -> None:
             await (await discovery.register(Service("web", "h", id="one"))).unregister()
 
     asyncio.run(use())
+
+
+def test_what_was_registered_can_be_read_and_given_back_changed(client: zkrecipes.Client) -> None:
+    discovery = client.discovery("/services")
+    service = Service("web", "h", id="one", payload={"zone": ["b"]}, uri_spec="{scheme}://{address}")
+    registration = discovery.register(service)
+    assert registration.service == service
+    registration.update(dataclasses.replace(registration.service, port=81))
+    assert registration.service == dataclasses.replace(service, port=81)
+    registration.update(payload=None, enabled=False)
+    assert (registration.service.payload, registration.service.enabled) == (None, False)
+    registration.unregister()
+    assert registration.service.port == 81

@@ -1556,6 +1556,11 @@ class PartitionerBase:
     def owners(self) -> dict[str, str | None]:
         """Who has which partition now: the identity of its owner, None where nobody has it."""
 
+    def watch(self) -> Feed[dict[str, str | None]]:
+        """Who has which partition, now and whenever one has another owner: always the latest, as `owners()` does. A
+        change costs one or two requests, however many partitions there are.
+        """
+
     def members(self) -> dict[str, int]:
         """Who shares the partitions now, by name, with their weights."""
 
@@ -1716,6 +1721,12 @@ class RegistrationBase:
     @property
     def id(self) -> str:
         """What tells it from the other instances of the service."""
+
+    @property
+    def service(self) -> Service:
+        """What was registered, as it is to be after the last update. `dataclasses.replace(registration.service,
+        port=81)` makes another one of it.
+        """
 
     def update(
         self,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from . import _native
 from ._bridge import Answers, awaited, instead
+from ._feeds import feeding
 from ._held import Held
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Partitioner(_native.PartitionerBase):
     def leave(self) -> None: ...
     @instead(awaited(_native.PartitionerBase.owners))
     def owners(self) -> None: ...
+    @instead(feeding(_native.PartitionerBase.watch))
+    def watch(self) -> None: ...
     @instead(awaited(_native.PartitionerBase.members))
     def members(self) -> None: ...
 

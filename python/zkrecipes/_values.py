@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, TypedDict
 
@@ -118,8 +118,15 @@ class _Found(Protocol):
     def failed(self) -> None: ...
 
 
+class _FoundBy:
+    """What has found an instance: no part of what that says, so no field of it."""
+
+    __slots__ = ("_found",)
+    _found: _Found | None
+
+
 @dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(_FoundBy):
     """One instance of a service, as it was found: what `discovery.instances`, `pick` and `watch` tell."""
 
     name: str
@@ -144,13 +151,23 @@ class Instance:
     """When it was registered, by the clock of who did that."""
     uri: str | None
     """Its URI, where it has said how that is made."""
-    _found: _Found | None = field(repr=False, compare=False)
 
     def failed(self) -> None:
         """It did not serve: for 30 seconds the object that has found it does not pick it. Asks no server, and tells
         nobody else. Of one that was pickled nobody is told."""
-        if self._found is not None:
-            self._found.failed()
+        found = getattr(self, "_found", None)
+        if found is not None:
+            found.failed()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = tuple(getattr(self, one.name) for one in fields(self))
+        return found_instance, (values, getattr(self, "_found", None))
+
+
+def found_instance(values: tuple[Any, ...], found: _Found | None) -> Instance:
+    instance = Instance(*values)
+    object.__setattr__(instance, "_found", found)
+    return instance
 
 
 class QueueStats(NamedTuple):
@@ -262,7 +279,7 @@ class Metrics(NamedTuple):
     waits: Histogram
     """How long each acquisition was waited for; items of queues aside, whose coming is no wait for others."""
     holds: Histogram
-    """How long each acquisition was held, until it was let go or lost."""
+    """How long each acquisition was held, until it was let go or lost; items of queues aside, which `work` is about."""
     waiting: int
     """Acquires under way."""
     holding: int
@@ -283,6 +300,26 @@ class Metrics(NamedTuple):
     """How long the servers keep the session when they do not hear from this client, as they granted it."""
     slow_callbacks: int
     """Callbacks that took longer than a second."""
+    puts: int
+    """Items that were put into queues."""
+    gets: int
+    """Items that were taken out of queues for good, by a `get`."""
+    claims: int
+    """Items that were claimed; they are among the acquisitions, too."""
+    acks: int
+    """Items that were acknowledged."""
+    nacks: int
+    """Items that were given back because the work on them failed, those that went to the dead letters included."""
+    dead_letters: int
+    """Items that this client moved to the dead letters."""
+    work: Histogram
+    """How long each claimed item was worked on, until it was settled or lost."""
+    partitions: int
+    """Partitions that are held now."""
+    partitions_won: int
+    """Partitions that were won."""
+    partitions_moved: int
+    """Partitions that were asked for, because they are another member's from now on or this one leaves."""
     prometheus: str
     """All of it as the text that Prometheus reads."""
 

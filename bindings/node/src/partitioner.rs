@@ -1,5 +1,7 @@
 //! The partitioner: what it hands over, and what it answers by name.
 
+use std::collections::BTreeMap;
+
 use napi::Either;
 use napi_derive::napi;
 use zkrecipes::drive;
@@ -19,6 +21,14 @@ pub struct Weight {
     pub value: u32,
 }
 
+pub fn owners(all: BTreeMap<String, Option<String>>) -> Vec<Owner> {
+    all.into_iter().map(|(name, value)| Owner { name, value }).collect()
+}
+
+pub fn weights(all: BTreeMap<String, u32>) -> Vec<Weight> {
+    all.into_iter().map(|(name, value)| Weight { name, value }).collect()
+}
+
 /// Names as they are, or how many.
 pub fn partition_names(given: Either<u32, Vec<String>>) -> zkrecipes::Partitions {
     match given {
@@ -35,22 +45,6 @@ impl Partitioner {
         let home = self.0.inbox.clone();
         let next = |partitioner, limit| drive::next_partition(&partitioner, limit);
         self.0.wait(timeout, next, move |granted| Held::new(granted, &home))
-    }
-
-    #[napi(catch_unwind)]
-    pub fn owners(&self) -> f64 {
-        let convert = |owners: std::collections::BTreeMap<String, Option<String>>| -> Vec<Owner> {
-            owners.into_iter().map(|(name, value)| Owner { name, value }).collect()
-        };
-        self.0.ask(|partitioner| async move { partitioner.owners().await }, convert)
-    }
-
-    #[napi(catch_unwind)]
-    pub fn members(&self) -> f64 {
-        let convert = |members: std::collections::BTreeMap<String, u32>| -> Vec<Weight> {
-            members.into_iter().map(|(name, value)| Weight { name, value }).collect()
-        };
-        self.0.ask(|partitioner| async move { partitioner.members().await }, convert)
     }
 
     /// The work on a partition has failed.

@@ -45,6 +45,22 @@ impl Service {
     }
 }
 
+impl From<zkrecipes::Service> for Service {
+    fn from(one: zkrecipes::Service) -> Service {
+        Service {
+            name: Some(one.name),
+            id: Some(one.id),
+            address: Some(one.address),
+            port: one.port.map(u32::from),
+            ssl_port: one.ssl_port.map(u32::from),
+            payload: one.payload,
+            r#type: Some(one.service_type.name().to_owned()),
+            uri_spec: one.uri_spec,
+            enabled: Some(one.enabled),
+        }
+    }
+}
+
 #[napi(object, use_nullable = true)]
 pub struct Instance {
     /// The path of its node, which `node/lib` keeps to itself.

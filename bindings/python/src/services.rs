@@ -112,25 +112,43 @@ impl FoundInstance {
     }
 }
 
+fn from_json<'py>(py: Python<'py>, payload: Option<&String>) -> PyResult<Bound<'py, PyAny>> {
+    let Some(json) = payload else { return Ok(py.None().into_bound(py)) };
+    let loads = py.import("json")?.getattr("loads")?;
+    let arguments = PyTuple::new(py, [json])?;
+    // It is JSON, but Python has limits of its own, such as how many digits a number may have and how deep it goes. One
+    // payload must not keep anybody from the other instances.
+    call(&loads, &arguments).or_else(|failure| {
+        let is_limit =
+            failure.is_instance_of::<PyValueError>(py) || failure.is_instance_of::<PyRecursionError>(py);
+        match is_limit {
+            true => Ok(json.into_pyobject(py)?.into_any()),
+            false => Err(failure),
+        }
+    })
+}
+
+impl Answer for Service {
+    fn answer(self, py: Python<'_>) -> Answered {
+        let payload = from_json(py, self.payload.as_ref())?;
+        let fields = (
+            self.name,
+            self.address,
+            self.port,
+            self.ssl_port,
+            payload,
+            self.service_type.name(),
+            self.uri_spec,
+            self.enabled,
+            self.id,
+        );
+        value!(py, "Service", fields)
+    }
+}
+
 impl Answer for Instance {
     fn answer(self, py: Python<'_>) -> Answered {
-        let payload = match &self.payload {
-            None => py.None().into_bound(py),
-            Some(json) => {
-                let loads = py.import("json")?.getattr("loads")?;
-                let arguments = PyTuple::new(py, [json])?;
-                // It is JSON, but Python has limits of its own, such as how many digits a number may have and how deep it
-                // goes. One payload must not keep anybody from the other instances.
-                call(&loads, &arguments).or_else(|failure| {
-                    let is_limit = failure.is_instance_of::<PyValueError>(py)
-                        || failure.is_instance_of::<PyRecursionError>(py);
-                    match is_limit {
-                        true => Ok(json.into_pyobject(py)?.into_any()),
-                        false => Err(failure),
-                    }
-                })?
-            }
-        };
+        let payload = from_json(py, self.payload.as_ref())?;
         let found = Py::new(py, FoundInstance(self.clone()))?;
         let fields = (
             self.name,
@@ -144,8 +162,11 @@ impl Answer for Instance {
             self.enabled,
             self.registered_at,
             self.uri,
-            found,
         );
-        value!(py, "Instance", fields)
+        // What has found it is no field: who asks for these wants what the instance says.
+        static FOUND: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let made = FOUND.import(py, "zkrecipes._values", "found_instance")?;
+        let arguments = (fields, found).into_pyobject(py)?;
+        Ok(call(made, &arguments)?.unbind())
     }
 }

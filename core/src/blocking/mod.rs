@@ -41,13 +41,6 @@ pub use feed::Feed;
 pub use generated::*;
 pub use queue::DeadLetters;
 
-impl Registration {
-    /// See [`crate::Registration::service`].
-    pub fn service(&self) -> crate::Service {
-        self.core.service()
-    }
-}
-
 /// [`crate::Client`], blocking.
 #[derive(Clone, Debug)]
 pub struct Client(crate::Client);

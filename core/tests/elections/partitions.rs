@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::support::ground::{Ground, grounds};
 use crate::support::{eventually, soon};
 use tokio::task::JoinHandle;
-use zkrecipes::{Client, ErrorKind, LostReason, Partition, Partitioner, PartitionerOptions};
+use zkrecipes::{Client, CreateMode, ErrorKind, LostReason, Partition, Partitioner, PartitionerOptions};
 
 const PATH: &str = "/partitions/imports";
 const TEN: Duration = Duration::from_secs(10);
@@ -260,5 +260,35 @@ async fn who_comes_or_goes_costs_the_others_no_list() {
         let lists: usize = [&second, &third].iter().map(|one| ground.lists_of(&one.client).len()).sum();
         assert_eq!(lists, 0);
         drop((leader, second, third, fourth));
+    }
+}
+
+/// By the participants of others, whose word takes the place of what the node says.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_that_is_asked_is_still_known_to_who_follows() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let member = of(&client, 2, "onlooker");
+        let mut owners = member.watch();
+        let told = soon("the present state", owners.next()).await.expect("it goes on").expect("told");
+        assert_eq!(told, BTreeMap::from([("0".to_owned(), None), ("1".to_owned(), None)]));
+        let nodes = client.nodes();
+        let contender = |partition: usize| {
+            format!("{PATH}/partitions/{partition}/_c_1f0f2a5e-6a52-4c6e-8f0a-0a8f7e6c2d11-lock-")
+        };
+        for partition in 0..2 {
+            nodes.ensure(&format!("{PATH}/partitions/{partition}")).await.expect("made");
+        }
+        let node = nodes.create(&contender(0), b"theirs", CreateMode::EphemeralSequential).await.expect("created");
+        let told = soon("an owner", owners.next()).await.expect("it goes on").expect("told");
+        assert_eq!(told["0"].as_deref(), Some("theirs"));
+        nodes.set(&node, b"__REVOKE__", None).await.expect("asked");
+        nodes.create(&contender(1), b"others", CreateMode::EphemeralSequential).await.expect("created");
+        let told = soon("another one", owners.next()).await.expect("it goes on").expect("told");
+        assert_eq!(told["0"].as_deref(), Some("theirs"));
+        assert_eq!(told["1"].as_deref(), Some("others"));
+        nodes.delete(&node, None).await.expect("deleted");
+        let told = soon("none", owners.next()).await.expect("it goes on").expect("told");
+        assert_eq!((&told["0"], told["1"].as_deref()), (&None, Some("others")));
     }
 }

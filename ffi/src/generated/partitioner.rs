@@ -297,6 +297,22 @@ pub extern "C" fn zkr_partitioner_owners_async(
     })
 }
 
+/// Tells who has which partition, now and whenever one has another owner: always the latest, as zkr_partitioner_owners
+/// does. A change costs one or two requests, however many partitions there are. The entries belong to the callback:
+/// free them with zkr_entries_free. subscription and the end are as for zkr_config_watch.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_partitioner_watch(
+    partitioner: *mut zkr_partitioner,
+    callback: zkr_entries_callback,
+    user_data: *mut c_void,
+    subscription: *mut *mut zkr_subscription,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::stream(partitioner, callback, user_data, subscription, error, |it: &PartitionerHandle| {
+        Ok(it.core.watch())
+    })
+}
+
 /// Who shares the partitions now: an entry for each by name, with its weight as a decimal number for data. On success
 /// *members belongs to the caller: free it with zkr_entries_free.
 #[unsafe(no_mangle)]

@@ -5,6 +5,8 @@ use std::ptr::null;
 
 use crate::error::zkr_error;
 use crate::events::zkr_done_callback;
+use crate::input::HandlePlace;
+use crate::lists::zkr_instances;
 use crate::services;
 use crate::services::{RegistrationHandle, zkr_registration, zkr_service};
 use crate::status::zkr_status;
@@ -21,6 +23,22 @@ pub extern "C" fn zkr_registration_free(registration: *mut zkr_registration) {
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_registration_id(registration: *const zkr_registration) -> *const c_char {
     verbs::ask(registration, null(), |it: &RegistrationHandle| Some(it.id.as_ptr()))
+}
+
+/// What was registered, as it is to be after the last update: a list of one, without its URI and its time. On success
+/// *service belongs to the caller: free it with zkr_instances_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_registration_service(
+    registration: *const zkr_registration,
+    service: *mut *mut zkr_instances,
+    error: *mut *mut zkr_error,
+) -> zkr_status {
+    verbs::now(
+        registration,
+        error,
+        || HandlePlace::required("service", service),
+        |it: &RegistrationHandle| Ok(it.core.service()),
+    )
 }
 
 /// Replaces what is to be known of it. id may be NULL, and has to be the same otherwise, as have name and type.

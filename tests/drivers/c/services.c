@@ -124,6 +124,23 @@ static void do_instance(command *c) {
   zkr_instances_free(all);
 }
 
+static void do_registered(command *c) {
+  zkr_error *error = NULL;
+  zkr_instances *service = NULL;
+  const lock *of = registered(c);
+  zkr_status status = zkr_registration_service(of ? of->registration : NULL, &service, &error);
+  if (status != ZKR_OK) {
+    fail(c, status, error);
+    return;
+  }
+  const zkr_instance *one = zkr_instances_get(service, 0);
+  char number[16], ssl_number[16];
+  say("%s ok %s/%s %s %s %s %s %s %s %s", c->seq, one->name, one->id, one->address, port(one->port, number),
+      port(one->ssl_port, ssl_number), zkr_service_type_name(one->type), one->uri_spec ? one->uri_spec : "-",
+      one->payload ? one->payload : "-", one->enabled ? "enabled" : "disabled");
+  zkr_instances_free(service);
+}
+
 static void do_pick(command *c) {
   zkr_error *error = NULL;
   zkr_instances *picked = NULL;
@@ -179,6 +196,7 @@ const verb service_verbs[] = {
     {"register", do_register, true},
     {"update-service", do_update, true},
     {"unregister", do_unregister, true},
+    {"registered", do_registered, false},
     {"instances", do_instances, true},
     {"instance", do_instance, true},
     {"pick", do_pick, true},

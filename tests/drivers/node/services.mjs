@@ -32,6 +32,12 @@ const shown = ({ id, address, port, enabled }) => `${id}=${address}:${port ?? '-
 const details = ({ address, port, sslPort, type, uri, payload }) =>
   [address, port, sslPort, type, uri, payload === null ? null : JSON.stringify(payload)].map((it) => it ?? '-')
 
+const registered = ({ name, id, address, port, sslPort, type, uriSpec, payload, enabled }) => [
+  `${name}/${id}`,
+  ...[address, port, sslPort, type, uriSpec, payload === undefined ? null : JSON.stringify(payload)].map((it) => it ?? '-'),
+  enabled ? 'enabled' : 'disabled',
+]
+
 /** A service that may be followed. */
 class WatchedService {
   constructor(discovery, service) {
@@ -47,6 +53,7 @@ export const services = (handles) => ({
   },
   'update-service': ({ key, signal }, name, id, ...words) =>
     found(registrations, key(`${name} ${id}`)).update(given(words), { signal }),
+  registered: ({ key }, name, id) => registered(found(registrations, key(`${name} ${id}`)).service),
   unregister: ({ key, signal }, name, id) => found(registrations, key(`${name} ${id}`)).unregister({ signal }),
   instances: async ({ handle, signal }, _, service) => (await handle.instances(service, { signal })).map(shown),
   async instance({ handle, signal }, _, service, id) {

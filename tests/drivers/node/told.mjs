@@ -1,11 +1,11 @@
 // What is followed, and how the driver says what a feed tells: tests/drivers/README.md.
 
-import { Config, Counter, Election, Group, Names } from '../../../node/lib/index.js'
+import { Config, Counter, Election, Group, Names, Partitioner } from '../../../node/lib/index.js'
 
 /** `a=1,b=2`, sorted by name, or `-`. */
 export function map(all) {
   const names = Object.keys(all).sort()
-  return names.length === 0 ? '-' : names.map((name) => `${name}=${all[name].data ?? all[name]}`).join(',')
+  return names.length === 0 ? '-' : names.map((name) => `${name}=${all[name]?.data ?? all[name] ?? '-'}`).join(',')
 }
 
 export const versioned = (found) => (found ? [found.version, found.value] : ['none'])
@@ -33,6 +33,6 @@ export function tellerOf(handle) {
   if (handle instanceof Config) return versioned
   if (handle instanceof Election) return leading
   if (handle instanceof Counter) return (value) => [value]
-  if (handle instanceof Names) return (all) => [map(all)]
+  if (handle instanceof Names || handle instanceof Partitioner) return (all) => [map(all)]
   return handle instanceof Group ? happened : handle.told
 }

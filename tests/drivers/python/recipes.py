@@ -91,8 +91,10 @@ class Node:
         return self.nodes.watch(self.path, self.kind)
 
 
-def map_of(all_: dict[str, bytes]) -> str:
-    return ",".join(f"{name}={data.decode()}" for name, data in sorted(all_.items())) or "-"
+def map_of(all_: dict[str, Any]) -> str:
+    """`a=1,b=-`: what a name stands for, and whether it stands for anything."""
+    said = {name: one.decode() if isinstance(one, bytes) else "-" if one is None else one for name, one in all_.items()}
+    return ",".join(f"{name}={one}" for name, one in sorted(said.items())) or "-"
 
 
 def shown(one: zkrecipes.Instance) -> str:
@@ -178,9 +180,6 @@ def said_of(word: Word, value: Any) -> list[str]:
             return [value.decode()]
         case list():
             return value
-        case dict() if word.says in ("owners", "weights"):
-            said = {name: "-" if one is None else str(one) for name, one in value.items()}
-            return [map_of({name: one.encode() for name, one in said.items()})]
     return words(value)
 
 

@@ -15,7 +15,8 @@ Key = tuple[str, str]
 registrations: dict[tuple[str, str, str], Any] = {}
 picked: dict[Key, zkrecipes.Instance] = {}
 
-VERBS = {"register", "update-service", "unregister", "instances", "instance", "pick", "picked-failed", "watch-service"}
+VERBS = {"register", "registered", "update-service", "unregister", "instances", "instance", "pick", "picked-failed"}
+VERBS |= {"watch-service"}
 
 
 def are_meant(command: Command) -> bool:
@@ -51,10 +52,21 @@ def given(words: list[str]) -> dict[str, Any]:
     return told
 
 
-def details(one: zkrecipes.Instance) -> list[str]:
-    payload = None if one.payload is None else json.dumps(one.payload, separators=(",", ":"))
-    found = [one.address, one.port, one.ssl_port, one.type, one.uri, payload]
+def or_none(*found: object) -> list[str]:
     return ["-" if it is None else str(it) for it in found]
+
+
+def json_of(payload: Any) -> str | None:
+    return None if payload is None else json.dumps(payload, separators=(",", ":"))
+
+
+def details(one: zkrecipes.Instance) -> list[str]:
+    return or_none(one.address, one.port, one.ssl_port, one.type, one.uri, json_of(one.payload))
+
+
+def registered(one: zkrecipes.Service) -> list[str]:
+    found = or_none(one.address, one.port, one.ssl_port, one.type, one.uri_spec, json_of(one.payload))
+    return [f"{one.name}/{one.id}", *found, "enabled" if one.enabled else "disabled"]
 
 
 async def perform(command: Command) -> list[str]:
@@ -70,6 +82,8 @@ async def perform(command: Command) -> list[str]:
             registrations[who, name, id_] = await now(discovery.register(made))
         case "update-service", [id_, *rest]:
             await now(registrations[who, name, id_].update(**given(rest)))
+        case "registered", [id_]:
+            return registered(registrations[who, name, id_].service)
         case "unregister", [id_]:
             await now(registrations[who, name, id_].unregister())
         case "instances", [service]:

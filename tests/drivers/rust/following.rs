@@ -54,6 +54,8 @@ impl Following {
             told(client, key, group.watch())
         } else if let Some(counter) = recipes.counter.find(key) {
             told(client, key, counter.watch())
+        } else if let Some(partitioner) = recipes.partitioner.find(key) {
+            told(client, key, partitioner.watch())
         } else {
             told(client, key, recipes.config.of(key)?.watch())
         };

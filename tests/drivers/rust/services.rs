@@ -38,6 +38,9 @@ impl Services {
                 },
                 Err(error) => Err(error),
             },
+            ("registered", [_, id]) => {
+                self.registration(&key, id).map(|registration| registered(&registration.service()))
+            }
             ("unregister", [_, id]) => match self.registration(&key, id) {
                 Ok(registration) => registration.unregister().await.map(Said::said),
                 Err(error) => Err(error),
@@ -112,14 +115,32 @@ fn given(mut service: Service, words: &[&str]) -> Result<Service, Error> {
 }
 
 fn shown(one: &Instance) -> String {
-    let port = one.port.map_or_else(|| "-".to_owned(), |port| port.to_string());
-    format!("{}={}:{port}{}", one.id, one.address, if one.enabled { "" } else { "!" })
+    format!("{}={}:{}{}", one.id, one.address, port(one.port), if one.enabled { "" } else { "!" })
+}
+
+fn or_none(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".to_owned())
+}
+
+fn port(port: Option<u16>) -> String {
+    or_none(port.map(|port| port.to_string()))
+}
+
+fn registered(one: &Service) -> Vec<String> {
+    vec![
+        format!("{}/{}", one.name, one.id),
+        one.address.clone(),
+        port(one.port),
+        port(one.ssl_port),
+        one.service_type.name().to_owned(),
+        or_none(one.uri_spec.clone()),
+        or_none(one.payload.clone()),
+        if one.enabled { "enabled" } else { "disabled" }.to_owned(),
+    ]
 }
 
 fn details(all: &[Instance], id: &str) -> Vec<String> {
     let Some(one) = all.iter().find(|one| one.id == id) else { return vec!["none".to_owned()] };
-    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    let port = |port: Option<u16>| or_none(port.map(|port| port.to_string()));
     vec![
         one.address.clone(),
         port(one.port),

@@ -4,6 +4,7 @@ use napi_derive::napi;
 
 use crate::event_loop::{Inbox, drop_quietly};
 use crate::remote::{Remote, same};
+use crate::services::Service;
 
 #[napi(custom_finalize)]
 pub struct Registration(pub(crate) Remote<zkrecipes::Registration>);
@@ -21,6 +22,11 @@ impl Registration {
     #[napi(catch_unwind)]
     pub fn id(&self) -> &str {
         self.0.id()
+    }
+
+    #[napi(catch_unwind)]
+    pub fn service(&self) -> Service {
+        self.0.service().into()
     }
 
     #[napi(catch_unwind)]

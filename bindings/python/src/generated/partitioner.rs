@@ -5,6 +5,7 @@ use zkrecipes::drive;
 
 use crate::client::Origin;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
+use crate::feed::FeedBase;
 use crate::waiting::Waiting;
 use crate::{convert, held};
 
@@ -57,6 +58,12 @@ impl PartitionerBase {
     fn owners(slf: &Bound<'_, Self>) -> Answered {
         let core = zkrecipes::Partitioner::clone(&slf.get().core);
         Self::origin(slf).run(slf.py(), || async move { core.owners().await })
+    }
+
+    /// Who has which partition, now and whenever one has another owner: always the latest, as `owners()` does. A
+    /// change costs one or two requests, however many partitions there are.
+    fn watch(slf: &Bound<'_, Self>) -> Answered {
+        FeedBase::follow(slf.py(), Self::origin(slf), || Ok(slf.get().core.watch()))
     }
 
     /// Who shares the partitions now, by name, with their weights.

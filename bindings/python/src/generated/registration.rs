@@ -4,6 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zkrecipes::drive;
 
+use crate::answer::Answer;
+use crate::errors::OrRaise;
 use crate::face::{Answered, Arg, Fresh, Seed, recipe};
 use crate::services;
 
@@ -20,6 +22,13 @@ impl RegistrationBase {
     #[getter]
     fn id(&self) -> &str {
         self.core.id()
+    }
+
+    /// What was registered, as it is to be after the last update. `dataclasses.replace(registration.service,
+    /// port=81)` makes another one of it.
+    #[getter]
+    fn service(slf: &Bound<'_, Self>) -> Answered {
+        Self::origin(slf).guard(|| Ok(slf.get().core.service())).or_raise(slf.py())?.answer(slf.py())
     }
 
     /// Replaces what is to be known of it: by a whole `Service`, or by what differs from before, such as

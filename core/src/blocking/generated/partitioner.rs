@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::blocking::Client;
+use crate::blocking::{Client, Feed};
 use crate::drive::{Cancels, wait};
 use crate::{PartitionerOptions, Partitions, Result};
 
@@ -62,6 +62,11 @@ impl Partitioner {
     pub fn owners(&self) -> Result<BTreeMap<String, Option<String>>> {
         let core = self.core.clone();
         wait(async move { core.owners().await }, None, None)
+    }
+
+    /// See [`crate::Partitioner::watch`].
+    pub fn watch(&self) -> Feed<BTreeMap<String, Option<String>>> {
+        Feed::from(self.core.watch())
     }
 
     /// See [`crate::Partitioner::members`].

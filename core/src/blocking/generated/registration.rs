@@ -19,6 +19,11 @@ impl Registration {
         self.core.id()
     }
 
+    /// See [`crate::Registration::service`].
+    pub fn service(&self) -> Service {
+        self.core.service()
+    }
+
     /// See [`crate::Registration::update`].
     pub fn update(&self, service: Service) -> Result<()> {
         let core = self.core.clone();
