@@ -21,14 +21,21 @@ promise('OpenTelemetry collects what a client counts, until it is ended', async 
     await client.lock(world.path()).run(async () => {
       const metrics = await collected()
       const value = (name) => metrics[name].dataPoints[0].value
-      assert.deepEqual([value('zkrecipes.acquisitions'), value('zkrecipes.holding'), value('zkrecipes.waits.count')], [1, 1, 1])
+      assert.deepEqual([value('zkrecipes.acquisitions'), value('zkrecipes.holding'), value('zkrecipes.waits').count], [1, 1, 1])
       assert.match(metrics['zkrecipes.acquisitions'].descriptor.description, /acquired/)
       const losses = metrics['zkrecipes.losses'].dataPoints.map(({ attributes, value }) => [attributes.reason, value]).sort()
       assert.deepEqual(losses, [['closed', 0], ['deleted', 0], ['revoked', 0], ['session', 0]])
-      assert.equal(metrics['zkrecipes.waits.buckets'].dataPoints.find(({ attributes }) => attributes.le === 3_600_000).value, 1)
-      assert.equal(metrics['zkrecipes.waits.sum'].descriptor.unit, 'ms')
+      const { sum, buckets } = value('zkrecipes.waits')
+      const { waits } = client.metrics
+      assert.ok(Math.abs(sum - waits.sum) < 1e-6, `${sum} ${waits.sum}`)
+      // Those of ours are counted up to each bound.
+      let upTo = 0
+      assert.deepEqual(buckets.counts.slice(0, -1).map((count, at) => ({ le: buckets.boundaries[at], count: (upTo += count) })), waits.buckets)
+      assert.equal(metrics['zkrecipes.waits'].descriptor.unit, 'ms')
+      assert.equal(metrics['zkrecipes.session_timeout'].descriptor.unit, 'ms')
     })
     stop()
+    assert.equal((await collected())['zkrecipes.holds'].dataPoints[0].value.count, 1, 'up to the end')
     const holding = (await collected())['zkrecipes.holding'].dataPoints[0]
     assert.equal(holding.value, 1, 'what was read last')
   } finally {

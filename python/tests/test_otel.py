@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+from bisect import bisect_left
+from math import inf
 
 import pytest
 import zkrecipes
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricsData
+from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader, MetricsData
 from zkrecipes import otel
 
 
@@ -19,7 +21,11 @@ def points(data: MetricsData | None) -> dict[str, dict[object, float]]:
             for metric in scope.metrics:
                 for point in metric.data.data_points:
                     label = next(iter((point.attributes or {}).values()), None)
-                    found.setdefault(metric.name, {})[label] = point.value  # type: ignore[union-attr]
+                    if isinstance(point, HistogramDataPoint):
+                        of_buckets = zip([*point.explicit_bounds, inf], point.bucket_counts, strict=True)
+                        found[metric.name] = {"count": point.count, "sum": point.sum, **dict(of_buckets)}
+                    else:
+                        found.setdefault(metric.name, {})[label] = point.value  # type: ignore[union-attr]
     return found
 
 
@@ -37,10 +43,40 @@ def test_what_a_client_counts_is_collected_until_it_is_ended(
         seen = points(reader.get_metrics_data())
     assert seen["zkrecipes.acquisitions"] == {None: 1} == seen["zkrecipes.holding"]
     assert seen["zkrecipes.losses"] == {"session": 0, "revoked": 0, "deleted": 0, "closed": 0}
-    assert seen["zkrecipes.waits.count"][None] == 1 == seen["zkrecipes.waits.buckets"][3600]
-    assert 0 < seen["zkrecipes.waits.sum"][None] < 10
+    waits = client.metrics.waits
+    assert seen["zkrecipes.waits"]["sum"] == pytest.approx(waits.sum)
+    assert seen["zkrecipes.waits"]["count"] == 1
+    # Those of ours are counted up to each bound.
+    assert [(bound, sum(n for at, n in buckets(seen["zkrecipes.waits"]) if at <= bound)) for bound, _ in waits.buckets] == (
+        waits.buckets
+    )
+    assert "zkrecipes.holds" not in seen
+    seen = points(reader.get_metrics_data())
+    assert (seen["zkrecipes.waits"]["count"], seen["zkrecipes.holds"]["count"]) == (1, 1)
+    with client.lock("/locks/otel"):
+        pass
     stop()
-    assert points(reader.get_metrics_data()) == {}
+    seen = points(reader.get_metrics_data())
+    assert "zkrecipes.acquisitions" not in seen
+    assert (seen["zkrecipes.waits"]["count"], seen["zkrecipes.holds"]["count"]) == (2, 2), "up to the end"
+
+
+def buckets(histogram: dict[object, float]) -> list[tuple[float, float]]:
+    return [(bound, count) for bound, count in histogram.items() if isinstance(bound, float)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "over", "total"),
+    [([1, 0, 0], 0, 0.4), ([0, 3, 2], 0, 17.0), ([2, 0, 1], 2, 10_000.0), ([1, 0, 0], 0, 0.0), ([0, 0, 0], 1, 12.5), ([0, 4, 0], 0, 8.0)],
+)
+def test_what_stands_for_durations_has_their_buckets_and_their_sum(counts: list[int], over: int, total: float) -> None:
+    bounds = [1.0, 2.0, 10.0]
+    values = [value for value, count in otel._stand_ins(bounds, counts, over, total) for _ in range(count)]
+    found = [0] * 4
+    for value in values:
+        found[bisect_left(bounds, value)] += 1
+    assert found == [*counts, over]
+    assert sum(values) == pytest.approx(total, abs=1e-6)
 
 
 def test_a_client_that_is_gone_is_not_kept(server: object, hosts: str, reader: InMemoryMetricReader) -> None:

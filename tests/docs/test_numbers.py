@@ -4,6 +4,7 @@ core/src/session/lease/pauses.rs; what requests there are, in the scenarios."""
 from __future__ import annotations
 
 import re
+import subprocess
 from math import ceil
 
 import pytest
@@ -91,3 +92,31 @@ def test_attempts_take_as_long_as_the_page_says() -> None:
 def test_a_default_of_a_page_is_that_of_the_description(page: str, pattern: str, file: str, option: str) -> None:
     described = tomllib.loads((ROOT / f"api/{file}.toml").read_text())["option"][option]
     assert said(page, pattern) == described["default"] / 1000
+
+
+def runs(server: str) -> tuple[int, int]:
+    """How many scenarios are played on a server, and how many there are."""
+    words = [ROOT / "target/debug/scenarios", "--lang", "rust", "--server", server, "--list"]
+    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    found = re.fullmatch(r"(\d+) runs of (\d+) scenarios", told.splitlines()[-1])
+    assert found, told
+    return int(found[1]), int(found[2])
+
+
+@pytest.mark.parametrize(
+    ("row", "servers"),
+    [
+        (r"\| ZooKeeper 3.5.*?\| (\d+) on each \|", [f"zookeeper-3.{minor}" for minor in range(5, 10)]),
+        (r"\| an ensemble of three, 3.9.5 \| (\d+):", ["ensemble-3.9"]),
+        (r"\| the embedded server, as 3.9.5 \| (\d+) \|", ["embedded"]),
+        (r"\| the same as ClickHouse Keeper 26.8 \| (\d+) \|", ["clickhouse"]),
+        (r"\| the same as RaftKeeper \| (\d+) \|", ["raftkeeper"]),
+    ],
+)
+def test_as_many_scenarios_are_played_as_the_page_says(row: str, servers: list[str]) -> None:
+    """About: not each new one is to be counted on the page."""
+    for server in servers:
+        played, all_ = runs(server)
+        assert said("support.md", row) == pytest.approx(100 * played / all_, abs=2), server
+        more_than = said("support.md", r"written down once, as more than (\d+) scenarios")
+        assert more_than < all_ < more_than + 50

@@ -279,7 +279,8 @@ async fn an_owner_that_is_asked_is_still_known_to_who_follows() {
         for partition in 0..2 {
             nodes.ensure(&format!("{PATH}/partitions/{partition}")).await.expect("made");
         }
-        let node = nodes.create(&contender(0), b"theirs", CreateMode::EphemeralSequential).await.expect("created");
+        let node =
+            nodes.create(&contender(0), b"theirs", CreateMode::EphemeralSequential).await.expect("created");
         let told = soon("an owner", owners.next()).await.expect("it goes on").expect("told");
         assert_eq!(told["0"].as_deref(), Some("theirs"));
         nodes.set(&node, b"__REVOKE__", None).await.expect("asked");

@@ -43,7 +43,12 @@ pub fn survey(client: &Client, top: &str) -> Result<Feed<Survey>> {
 pub fn survey_within(client: &Client, top: &str, nodes: usize, bytes: usize) -> Result<Feed<Survey>> {
     path::validate(top)?;
     let session = client.session()?;
-    let tree = Tree::new(&session, "survey", top, Depth::Chosen(|_, parent, names| choose::choose(parent, names), Room { nodes, bytes }));
+    let tree = Tree::new(
+        &session,
+        "survey",
+        top,
+        Depth::Chosen(|_, parent, names| choose::choose(parent, names), Room { nodes, bytes }),
+    );
     Ok(Feed::new(Surveying { tree }))
 }
 

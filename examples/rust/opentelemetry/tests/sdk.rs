@@ -6,7 +6,7 @@ use std::time::Duration;
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::trace::{Event, SpanId, TracerProvider as _};
-use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
+use opentelemetry_sdk::metrics::data::{AggregatedMetrics, HistogramDataPoint, MetricData};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 use tracing::{Instrument, Subscriber};
@@ -97,8 +97,20 @@ fn collected(
                 .data_points()
                 .map(|point| (label(point.attributes().collect()), point.value()))
                 .collect(),
-            _ => panic!("neither a sum nor a gauge"),
+            MetricData::Histogram(_) => Vec::new(),
+            _ => panic!("neither a sum, a gauge nor a histogram"),
         }
+    }
+    /// Counted up to each bound, as ours are.
+    fn parts(point: &HistogramDataPoint<f64>) -> Vec<(String, f64)> {
+        let mut count = 0;
+        let bounds = point.bounds().map(|bound| bound.to_string()).chain(["inf".to_owned()]);
+        let up_to = bounds.zip(point.bucket_counts()).map(|(bound, more)| {
+            count += more;
+            (bound, count as f64)
+        });
+        let up_to: Vec<_> = up_to.collect();
+        [vec![("sum".to_owned(), point.sum()), ("count".to_owned(), point.count() as f64)], up_to].concat()
     }
     exporter.reset();
     provider.force_flush().expect("it is in memory");
@@ -107,6 +119,9 @@ fn collected(
         for metric in resource.scope_metrics().flat_map(|scope| scope.metrics()) {
             assert!(!metric.description().is_empty(), "{}", metric.name());
             let numbers = match metric.data() {
+                AggregatedMetrics::F64(MetricData::Histogram(histogram)) => {
+                    histogram.data_points().flat_map(parts).collect()
+                }
                 AggregatedMetrics::F64(data) => points(data),
                 AggregatedMetrics::U64(data) => {
                     points(data).into_iter().map(|(label, number)| (label, number as f64)).collect()
@@ -132,23 +147,38 @@ async fn what_a_client_counts_is_collected_until_it_is_ended() -> Result<(), Err
     let seen = collected(&provider, &exporter);
     let value = |name: &str, label: &str| seen.get(&(format!("zkrecipes.{name}"), label.to_owned())).copied();
     for (name, label) in
-        [("acquisitions", ""), ("holding", ""), ("waits.count", ""), ("waits.buckets", "3600")]
+        [("acquisitions", ""), ("holding", ""), ("waits", "count"), ("waits", "3600"), ("waits", "inf")]
     {
         assert_eq!(value(name, label), Some(1.0), "{name}: {seen:?}");
     }
     for reason in ["session", "revoked", "deleted", "closed"] {
         assert_eq!(value("losses", reason), Some(0.0), "{reason}");
     }
-    assert!(value("waits.sum", "").is_some_and(|seconds| seconds > 0.0 && seconds < 60.0), "{seen:?}");
+    let waits = client.metrics().waits;
+    let sum = value("waits", "sum").expect("it is there");
+    assert!((sum - waits.sum.as_secs_f64()).abs() < 1e-6, "{sum} {waits:?}");
+    for (bound, count) in &waits.buckets {
+        assert_eq!(
+            value("waits", &bound.as_secs_f64().to_string()),
+            Some(*count as f64),
+            "{bound:?} {seen:?}"
+        );
+    }
     assert!(value("requests", "create").is_some_and(|requests| requests >= 1.0), "{seen:?}");
     // None is left out, but for a time that there is none of yet.
     for sample in client.metrics().samples() {
         let is_there = seen.keys().any(|(name, _)| name.starts_with(&format!("zkrecipes.{}", sample.name)));
-        assert!(is_there || sample.name == "lease_margin_min", "{}", sample.name);
+        let is_empty = ["lease_margin_min", "holds", "work"].contains(&sample.name);
+        assert!(is_there || is_empty, "{}", sample.name);
     }
     held.release().await?;
     drop(observation);
-    assert_eq!(collected(&provider, &exporter), BTreeMap::new());
+    let seen = collected(&provider, &exporter);
+    assert!(
+        seen.keys().all(|(name, _)| ["zkrecipes.waits", "zkrecipes.holds"].contains(&&**name)),
+        "{seen:?}"
+    );
+    assert_eq!(seen[&("zkrecipes.holds".to_owned(), "count".to_owned())], 1.0, "up to the end");
     client.close(None).await
 }
 
