@@ -151,6 +151,7 @@ AT_ONCE = {
     "Names": "watch",
     "NodeCache": "changes children get",
     "Nodes": "transaction watch",
+    "Partitioner": "cancel watch",
     "Transaction": "check create delete set",
 }
 HANDLES = "cancel guarded hold on_lost on_revoke on_wait"

@@ -62,8 +62,13 @@ void instances_are_values_that_can_fail() {
     CHECK(std::chrono::system_clock::now() - picked->registered_at < std::chrono::minutes(1));
     picked->failed();
     CHECK(!discovery.pick("web"));
+    const auto known = registration.service();
+    CHECK(known.id == registration.id() && known.name == "web" && known.port == 80 && !known.ssl_port);
+    CHECK(known.payload == "[1]" && known.uri_spec.empty() && known.enabled &&
+          known.type == ZKR_SERVICE_TYPE_STATIC);
     service.enabled = false;
     registration.update(service);
+    CHECK(!registration.service().enabled);
     CHECK(!discovery.instances("web").front().enabled);
     service.name = "mail";
     THROWS(registration.update(service), zkr::ErrorKind::Invalid);
@@ -308,8 +313,15 @@ void a_partition_is_held_as_long_as_its_held() {
     calls++;
     held.insert_or_assign(partition.name(), std::move(partition));
   };
+  std::atomic<std::size_t> owned{9};
+  const auto told = shares.watch([&](const auto &owners) {
+    owned = static_cast<std::size_t>(
+        std::count_if(owners.begin(), owners.end(), [](const auto &one) { return one.second.has_value(); }));
+  });
+  CHECK(eventually([&] { return owned == 0; }));
   const auto running = shares.run(work, [&](const zkr::Error &why) { code = why.code(); });
   CHECK(works(2));
+  CHECK(eventually([&] { return owned == 2; }));
   {
     const std::lock_guard<std::mutex> guard(mutex);
     held.erase("0");

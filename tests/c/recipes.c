@@ -300,6 +300,14 @@ void a_service_is_registered_and_picked_in_both_forms(void) {
   OK(zkr_registration_update(registered.registration, &service, &error));
   service.id = NULL;
   OK(zkr_registration_update(registration, &service, &error));
+  OK(zkr_registration_service(registration, &found, &error));
+  one = zkr_instances_get(found, 0);
+  CHECK(zkr_instances_count(found) == 1 && strcmp(one->id, zkr_registration_id(registration)) == 0);
+  CHECK(strcmp(one->address, "10.0.0.9") == 0 && one->uri == NULL && one->registered_at_ms == 0);
+  zkr_instances_failed(found, 0);
+  zkr_instances_free(found);
+  REFUSED(zkr_registration_service(registration, NULL, &error), ZKR_INVALID, "service");
+  REFUSED(zkr_registration_service(NULL, &found, &error), ZKR_INVALID, "NULL");
   service.id = "three";
   REFUSED(zkr_registration_update(registration, &service, &error), ZKR_INVALID, "id");
   OK(zkr_registration_unregister(registration, &error));
