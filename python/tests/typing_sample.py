@@ -51,6 +51,7 @@ def blocking() -> None:
         tree = client.nodes.cache("/tree")
         assert_type((tree.get("/tree"), tree.age), tuple[tuple[bytes, zkrecipes.Stat] | None, float])
         assert_type(client.whoami(), list[str])
+        assert_type(client.skipped, dict[str, str])
         assert_type(client.nodes.create("/data", ttl=60), str)
         catalogue = client.read_write_lock("/catalogue")
         assert_type(catalogue.read, zkrecipes.Lock)

@@ -113,6 +113,10 @@ void what_cannot_be_listened_with_is_refused(void) {
   REFUSED(zkr_client_metrics(NULL, NULL, &error), ZKR_INVALID, "metrics");
   zkr_metrics *metrics = NULL;
   REFUSED(zkr_client_metrics(NULL, &metrics, &error), ZKR_INVALID, "client");
+  REFUSED(zkr_client_skipped(NULL, NULL, &error), ZKR_INVALID, "nodes");
+  zkr_entries *nodes = NULL;
+  REFUSED(zkr_client_skipped(NULL, &nodes, &error), ZKR_INVALID, "client");
+  CHECK(nodes == NULL);
   CHECK(metrics == NULL && zkr_metrics_count(NULL) == 0 && isnan(zkr_metrics_value(NULL, "sessions")));
   CHECK(strcmp(zkr_log_level_name(ZKR_LOG_WARN), "warn") == 0);
 }

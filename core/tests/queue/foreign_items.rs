@@ -124,10 +124,13 @@ async fn a_put_waits_at_the_end_of_the_numbers_until_they_begin_anew() {
     assert!((300..1300).contains(&put), "{put}");
     let error = queue.put_timeout(b"none", Duration::ZERO).await.expect_err("still");
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    // Who has put nothing yet learns by one item where the numbers are.
+    // Who has put nothing yet is told where the numbers are.
+    let beside = || nodes_under(&server, &format!("{PATH}-__queue__"));
+    let said = || beside().iter().filter(|node| node.ends_with("/numbers")).count();
+    eventually("it is said", || said() == 1).await;
     let late = late.queue(PATH, QueueOptions::default()).expect("valid");
     let error = late.put_many_timeout(&["late", "later"], Duration::from_secs(1)).await.expect_err("full");
-    assert_eq!((error.kind(), error.put()), (ErrorKind::Timeout, Some(1)));
+    assert_eq!((error.kind(), error.put()), (ErrorKind::Timeout, Some(0)));
     let putting = tokio::spawn({
         let queue = queue.clone();
         async move { queue.put_many(&["new", "newer"]).await }
@@ -137,12 +140,26 @@ async fn a_put_waits_at_the_end_of_the_numbers_until_they_begin_anew() {
         assert!(!putting.is_finished());
         assert_eq!(consumer.get().await.expect("there are some"), format!("{n:04}").into_bytes());
     }
-    assert_eq!(consumer.get().await.expect("the last"), b"late");
     soon("the put", putting).await.expect("joined").expect("there are numbers");
     let names: Vec<_> = nodes_under(&server, PATH).into_iter().map(|node| node.replace(PATH, "")).collect();
     assert_eq!(names, ["/qn-0000000000", "/qn-0000000001"]);
     assert_eq!(soon("a get", consumer.get()).await.expect("there are some"), b"new");
     assert_eq!(soon("a get", queue.get()).await.expect("there are some"), b"newer");
+    eventually("nothing is said of them", || said() == 0).await;
+    late.put(b"late").await.expect("there are numbers");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_of_the_numbers_of_an_earlier_node_keeps_nobody_waiting() {
+    let server = server();
+    let (first, late) = (client(&server).await, client(&server).await);
+    let said = format!("{PATH}-__queue__/numbers");
+    first.nodes().ensure(&format!("{PATH}-__queue__")).await.expect("made");
+    first.nodes().create(&said, b"1", CreateMode::Persistent).await.expect("made");
+    first.nodes().ensure(PATH).await.expect("made");
+    // What servers count beside the numbers says nothing.
+    let late = late.queue(PATH, QueueOptions::default()).expect("valid");
+    soon("the put", late.put_many(&["one", "two"])).await.expect("there are numbers");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -181,7 +198,10 @@ async fn the_node_that_is_made_anew_says_the_same_and_lets_the_same_people_in() 
     owner.nodes().create(PATH, b"ours", CreateMode::Persistent).await.expect("made");
     let support::ground::Ground::Embedded(server) = &ground else { return };
     assert!(server.set_next_sequence(PATH, LATEST + 1));
-    owner.queue(PATH, QueueOptions::default()).expect("valid").put(b"one").await.expect("put");
+    let queue = owner.queue(PATH, QueueOptions::default()).expect("valid");
+    queue.put(b"late").await.expect("put");
+    assert_eq!(soon("a get", queue.get()).await.expect("there is one"), b"late");
+    queue.put(b"one").await.expect("put");
     assert!(nodes_under(server, PATH)[0].ends_with("qn-0000000000"));
     assert_eq!(owner.nodes().get(PATH).await.expect("read").0, b"ours");
     let denied = client.nodes().get(PATH).await.expect_err("not theirs");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::support::{eventually, lock_of, options, soon};
 use zkrecipes::{Client, CreateMode, ErrorKind, Feed, NodeState, QueueOptions, WatchKind};
 use zkrecipes_embedded::wire::Code;
-use zkrecipes_embedded::{Dialect, Server};
+use zkrecipes_embedded::{Dialect, Fault, Server};
 
 const PATH: &str = "/dialects";
 const TEN: Duration = Duration::from_secs(10);
@@ -138,6 +138,22 @@ async fn where_watches_that_stay_are_not_known_a_full_queue_has_room_in_time_and
         asked.filter(|asked| asked.op.starts_with(op)).count()
     };
     assert_eq!(of_putter("getChildren"), 0, "nothing is listed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn room_that_came_between_the_count_and_the_watch_is_seen_where_watches_that_stay_are_not_known() {
+    let server = without_watches_that_stay();
+    let (putter, taker) = (client(&server, TEN).await, client(&server, TEN).await);
+    let queue = |of: &Client| of.queue(PATH, QueueOptions::default().max_items(1)).expect("valid");
+    let (puts, takes) = (queue(&putter), queue(&taker));
+    puts.put(b"a").await.expect("there is room");
+    puts.put_timeout(b"b", Duration::from_millis(300)).await.expect_err("there is none");
+    let late = Fault::delay_request("setWatches", Duration::from_millis(500)).session(putter.session_id());
+    let late = server.inject(late);
+    let waiting = tokio::spawn(async move { puts.put(b"b").await });
+    eventually("it has counted, and is about to watch", || server.fault_fired(late)).await;
+    soon("an item", takes.get()).await.expect("taken");
+    soon("room", waiting).await.expect("joined").expect("put");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -91,7 +91,8 @@ const [kept, keptNames, keptAge]: [Buffer | undefined, string[] | null, number] 
 for await (const paths of tree.changes()) console.log(paths satisfies string[], kept, keptNames, keptAge)
 const whole: number = (await client.config('/config').update(async (value) => value ?? '')).version
 const identities: string[] = await client.whoami()
-console.log(whole, identities, (await client.nodes.update('/data', (old) => old)).version)
+const skipped: Record<string, string> = client.skipped
+console.log(whole, identities, skipped, (await client.nodes.update('/data', (old) => old)).version)
 const text: string = data.toString('utf8')
 const [bytes, metadata] = await client.nodes.get('/data', { signal })
 const parts: [Buffer, number] = [bytes, metadata.dataLength]

@@ -70,6 +70,7 @@ mod listing;
 mod looking;
 mod looks;
 mod next_item;
+mod numbers;
 mod put;
 mod put_answer;
 mod queue_base;

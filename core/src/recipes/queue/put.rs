@@ -17,8 +17,9 @@ use tokio::sync::oneshot;
 
 use super::keys::{PutKeys, is_of_one_put};
 use super::layout::{NodeLayout, make_items};
+use super::numbers::used_up;
 use super::put_answer::{PutAnswer, PutProgress, TakeBack};
-use super::room::{Admission, QueueRoom, VERB, used_up};
+use super::room::{Admission, QueueRoom, VERB};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::path::{self, PACKET_LIMIT};
@@ -255,6 +256,7 @@ impl Puts {
             // Closing waits for those who want to take back what is on its way.
             let mut under_way = session.call(None).through_closing();
             let outcome = self.marks.apply_row(session, &mut under_way, VERB, &row, tell).await;
+            room.numbers.say_so(session);
             let failed = |error| failure(sent, error);
             match outcome.map_err(failed)? {
                 AppliedOnce::Applied => {

@@ -6,17 +6,14 @@
 //!    went, without a list of them: so a removal costs the same, however long the queue and that line are.
 //! 2. Nobody can list a queue whose names take more than a packet. So a put is refused long before that. That is
 //!    looked at now and then: after a small part of the room that was left, because others put, too.
-//! 3. The server numbers the items, up to 2^31. Behind that it gives numbers twice, and negative ones in between, which tell
-//!    nothing of the order. So before that a put waits until all items are gone. Then the node is deleted and made anew in one
-//!    transaction, and the numbers begin at 0. What was sent before that means a number that comes again only after as many
-//!    items as fill the whole range.
+//! 3. The server numbers the items, up to 2^31. Before that end a put waits until all items are gone: see [`numbers`](super::numbers).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::layout::{NodeLayout, Order, make_parent};
+use super::numbers::ItemNumbers;
 use crate::error::{Error, ErrorKind, Result};
-use crate::options::AclChoice;
 use crate::path::{self, PACKET_LIMIT};
 use crate::recipes::waiting_line::WaitingLine;
 use crate::session::Session;
@@ -25,7 +22,7 @@ use crate::session::clock::{Later, Moment};
 use crate::session::refusal::refusal;
 use crate::session::server_session::ServerSession;
 use crate::session::watching::{Children, Watching};
-use crate::session::wire::{CreateMode, Following, Stat, WireError, Write};
+use crate::session::wire::{CreateMode, Following, WireError, Write};
 
 pub(super) const VERB: &str = "put";
 /// What a name takes in a list besides itself, with the number that the server appends.
@@ -37,9 +34,6 @@ const PART: usize = 50;
 /// How many of those are left for later. The margin of a fifth of a packet is enough for some fifty clients of which each has
 /// looked before the others put.
 const MOST_LATER: usize = 250;
-/// How many numbers are left over: for those who have looked before the others put, and for what goes back to the end.
-const NUMBERS_LEFT_OVER: u32 = 100_000;
-
 /// The version that a write takes for any.
 const ANY: i32 = -1;
 
@@ -51,10 +45,7 @@ pub(super) struct QueueRoom {
     bound: Option<usize>,
     /// How many may still be put before the room is looked at.
     unlooked: usize,
-    /// The number of the item that was put last.
-    newest: Option<i32>,
-    /// When the items' parent was created by which that number was given.
-    parent: Option<i64>,
+    pub(super) numbers: ItemNumbers,
     /// When it was last looked who may delete its items, beside a put.
     pub(super) looked_for_strangers: Option<Moment>,
     /// The same for the parent of what keeps the bound.
@@ -155,8 +146,7 @@ impl QueueRoom {
             puts,
             bound,
             unlooked: 0,
-            newest: None,
-            parent: None,
+            numbers: ItemNumbers::new(items),
             looked_for_strangers: None,
             bound_looked: None,
             counted: None,
@@ -168,8 +158,8 @@ impl QueueRoom {
         if many > 0 {
             self.give_up();
         }
-        self.newest = newest.or(self.newest);
-        self.unlooked = self.unlooked.saturating_sub(many).min(MOST_LATER);
+        let most_later = if self.numbers.went_in(newest) { 0 } else { MOST_LATER };
+        self.unlooked = self.unlooked.saturating_sub(many).min(most_later);
     }
 
     /// With `max_items`: where that stands which every put sets, and when that was last looked at for who may delete there.
@@ -265,28 +255,11 @@ impl QueueRoom {
         call: &mut Call,
         first: &VecDeque<Write>,
     ) -> Result<Option<usize>> {
-        let mut most_now = MOST;
         let stat = loop {
-            let stat = match call.ask(VERB, |server| server.exists(&self.items)).await {
-                Ok(stat) => stat,
-                Err(failure) => return Err(failure.about(VERB, &self.items)),
-            };
-            if let Some(parent) = &stat
-                && self.parent.replace(parent.czxid).is_some_and(|before| before != parent.czxid)
-            {
-                // Somebody else has begun them anew.
-                self.newest = None;
-            }
+            let (stat, is_nearly_used_up) = self.numbers.look(call).await?;
             self.counted = stat.as_ref().map(|parent| parent.pzxid);
-            let Some(parent) = stat.filter(|parent| is_nearly_used_up(parent, self.newest)) else {
-                break stat;
-            };
-            if parent.num_children > 0 && self.newest.is_none() && has_numbers_to_spare(&parent) {
-                // The number that one more item gets will tell.
-                most_now = 1;
-                break stat;
-            }
-            if parent.num_children > 0 || !begin_anew(&self.items, call).await? {
+            let Some(parent) = stat.filter(|_| is_nearly_used_up) else { break stat };
+            if parent.num_children > 0 || !self.numbers.begin_anew(call).await? {
                 if session.is_first_time(&format!("numbers of {}", self.items)) {
                     let path = &self.items;
                     tracing::warn!(
@@ -299,7 +272,6 @@ impl QueueRoom {
                 }
                 return Ok(None);
             }
-            self.newest = None;
         };
         let there = stat.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0));
         let most = most_listed(first.front().map_or(0, |write| path::name(write.path()).len()));
@@ -314,7 +286,7 @@ impl QueueRoom {
                 ),
             ));
         }
-        self.unlooked = (left / PART).clamp(FEWEST, MOST).min(left).min(most_now);
+        self.unlooked = (left / PART).clamp(FEWEST, MOST).min(left);
         Ok(Some(left))
     }
 }
@@ -343,76 +315,6 @@ fn too_many(wanted: usize, left: usize) -> Error {
              of them; none was put. Put fewer and let consumers take some, spread a plain queue over several nodes with shards, \
              or give max_items, which makes the put wait for room"
         ),
-    )
-}
-
-/// Deletes the empty parent and makes it again, so that its numbers begin anew; false if it was not empty any more.
-async fn begin_anew(items: &str, call: &mut Call) -> Result<bool> {
-    loop {
-        let server_session = call.server_session(VERB).await?;
-        // In one flight.
-        let (read, list) = (server_session.get_data(items), server_session.access_list(items));
-        let read = call.receive(VERB, read).await?;
-        let list = call.receive(VERB, list).await?;
-        let acl = match list {
-            // Its secrets are not told to everybody, and nobody else could use the next one.
-            Ok(list) if list.iter().any(|entry| entry.scheme == "digest" && entry.id.ends_with(":x")) => {
-                return Err(used_up());
-            }
-            Ok(list) => Some(AclChoice::List(list)),
-            Err(_) => None,
-        };
-        let mode = CreateMode::Persistent;
-        let replaced = match read {
-            Ok((data, _)) => {
-                let deletion = Write::Delete { path: items.to_owned(), version: None };
-                let creation = Write::Create { path: items.to_owned(), data, mode, acl };
-                call.receive(VERB, server_session.multi(&[deletion, creation])).await?
-            }
-            Err(error) => Err(error),
-        };
-        match replaced {
-            Ok(_) => {
-                server_session.forget_deletions_below(items);
-                return Ok(true);
-            }
-            Err(error) if error.is_unanswered() => call.retry_after_loss(VERB).await?,
-            // Somebody was faster, or put something.
-            Err(WireError::NoNode) => return Ok(true),
-            Err(WireError::Part { error, .. }) => match *error {
-                WireError::NoNode | WireError::NodeExists => return Ok(true),
-                WireError::NotEmpty => return Ok(false),
-                _ => return Err(used_up()),
-            },
-            Err(_) => return Err(used_up()),
-        }
-    }
-}
-
-/// The number that its next child gets, for who knows none. What a server tells as `cversion` is how many were made and how many
-/// went, modulo 2^32. Not every kind of server counts so. Where it tells too little, who has put something knows better; where it
-/// tells too much, who has not waits once until all items are gone.
-fn next_number(parent: &Stat) -> u32 {
-    (parent.cversion as u32).wrapping_add(parent.num_children as u32) / 2
-}
-
-/// Whether its children soon get numbers that tell nothing of the order. Where the number of the newest item is known, it alone
-/// decides; who knows none puts one item to learn it.
-fn is_nearly_used_up(parent: &Stat, newest: Option<i32>) -> bool {
-    newest.map_or_else(|| next_number(parent), |newest| newest as u32) > i32::MAX as u32 - NUMBERS_LEFT_OVER
-}
-
-/// Whether those who know no number may find out by an item each: behind the first tenth of what is left over they wait like all others.
-fn has_numbers_to_spare(parent: &Stat) -> bool {
-    next_number(parent) <= i32::MAX as u32 - NUMBERS_LEFT_OVER / 10 * 9
-}
-
-pub(super) fn used_up() -> Error {
-    Error::new(
-        ErrorKind::Exists,
-        "the numbers of the items are used up, and this client may not make the queue's node anew: the server numbers them, and \
-         its counter has come to its end (2147483647) or nearly so, or somebody makes items with numbers of their own; take all \
-         items and delete the queue's node, and the numbers begin anew",
     )
 }
 
@@ -449,23 +351,6 @@ async fn count(items: &str, puts: &str, call: &mut Call) -> Result<(i32, usize, 
                 return Err(refusal(error, VERB, items));
             }
             _ => call.retry_after_loss(VERB).await?,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whatever_a_server_counts_the_number_of_the_newest_item_decides() {
-        let parent = |made: u32| Stat { cversion: (2 * made) as i32, ..Stat::default() };
-        let nearly_all = i32::MAX as u32 - 1;
-        assert!(is_nearly_used_up(&parent(nearly_all), None));
-        for counted in [0, 5, nearly_all] {
-            assert!(is_nearly_used_up(&parent(counted), Some(i32::MAX - 2)), "{counted}");
-            assert!(is_nearly_used_up(&parent(counted), Some(i32::MIN)), "{counted}: behind the end");
-            assert!(!is_nearly_used_up(&parent(counted), Some(1_000_000)), "{counted}");
         }
     }
 }

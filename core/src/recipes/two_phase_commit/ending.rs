@@ -43,6 +43,8 @@ pub(super) fn attend(hand: &Hand, transaction: &Arc<KnownTransaction>) {
     session.clock().spawn(Box::pin(async move {
         decide_in_background(&transaction, &layout, &about).await;
         drop(attending);
+        // Without a handle this coordinator is not there any more, and others may take it over meanwhile.
+        drop(presence);
         if transaction.known.get() == Some(&Outcome::Abort) {
             let seen = transaction.header.timeout.clamp(SEEN_AT_LEAST, SEEN_AT_MOST);
             tokio::select! {
@@ -54,7 +56,6 @@ pub(super) fn attend(hand: &Hand, transaction: &Arc<KnownTransaction>) {
             let ended = EndedTransaction::new(&layout, &transaction, version, Outcome::Abort);
             ended.end(&about, Weak::upgrade(&commits));
         }
-        drop(presence);
     }));
 }
 

@@ -34,6 +34,7 @@ impl Play<'_> {
                     parts.iter().for_each(|part| self.known_parents(&format!("{path}{shard}{part}")));
                     self.known_parents(&format!("{path}{shard}-__queue__/waiting"));
                     self.known_parents(&format!("{path}{shard}-__queue__/room"));
+                    self.known_parents(&format!("{path}{shard}-__queue__/numbers"));
                 }
             }
             ("partitioner", Some(_), Some(path)) => {
