@@ -15,7 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::AclChoice;
 use crate::path;
 use crate::session::Session;
-use crate::session::call::{Call, Failure};
+use crate::session::call::Call;
+use crate::session::refusal::Failure;
 use crate::session::wire::{CreateMode, Stat, WireError, Write};
 
 const VERB: &str = "put";
