@@ -47,9 +47,9 @@ def test_what_a_client_counts_is_collected_until_it_is_ended(
     assert seen["zkrecipes.waits"]["sum"] == pytest.approx(waits.sum)
     assert seen["zkrecipes.waits"]["count"] == 1
     # Those of ours are counted up to each bound.
-    assert [(bound, sum(n for at, n in buckets(seen["zkrecipes.waits"]) if at <= bound)) for bound, _ in waits.buckets] == (
-        waits.buckets
-    )
+    assert [
+        (bound, sum(n for at, n in buckets(seen["zkrecipes.waits"]) if at <= bound)) for bound, _ in waits.buckets
+    ] == (waits.buckets)
     assert "zkrecipes.holds" not in seen
     seen = points(reader.get_metrics_data())
     assert (seen["zkrecipes.waits"]["count"], seen["zkrecipes.holds"]["count"]) == (1, 1)
@@ -67,7 +67,14 @@ def buckets(histogram: dict[object, float]) -> list[tuple[float, float]]:
 
 @pytest.mark.parametrize(
     ("counts", "over", "total"),
-    [([1, 0, 0], 0, 0.4), ([0, 3, 2], 0, 17.0), ([2, 0, 1], 2, 10_000.0), ([1, 0, 0], 0, 0.0), ([0, 0, 0], 1, 12.5), ([0, 4, 0], 0, 8.0)],
+    [
+        ([1, 0, 0], 0, 0.4),
+        ([0, 3, 2], 0, 17.0),
+        ([2, 0, 1], 2, 10_000.0),
+        ([1, 0, 0], 0, 0.0),
+        ([0, 0, 0], 1, 12.5),
+        ([0, 4, 0], 0, 8.0),
+    ],
 )
 def test_what_stands_for_durations_has_their_buckets_and_their_sum(counts: list[int], over: int, total: float) -> None:
     bounds = [1.0, 2.0, 10.0]

@@ -260,13 +260,12 @@ static void do_follow(command *c) {
   }
   zkr_subscription **place = &of->followed;
   zkr_status status =
-      of->election     ? zkr_election_observe(of->election, on_leader, of, place, &error)
-      : of->names      ? zkr_names_watch(of->names, on_names, of, place, &error)
-      : of->group      ? zkr_group_watch(of->group, on_group, of, place, &error)
-      : of->counter    ? zkr_counter_watch(of->counter, on_number, of, place, &error)
-      : of->service_of ? follow_service(of, &error)
-      : of->partitioner
-          ? zkr_partitioner_watch(of->partitioner, on_names, of, place, &error)
+      of->election      ? zkr_election_observe(of->election, on_leader, of, place, &error)
+      : of->names       ? zkr_names_watch(of->names, on_names, of, place, &error)
+      : of->group       ? zkr_group_watch(of->group, on_group, of, place, &error)
+      : of->counter     ? zkr_counter_watch(of->counter, on_number, of, place, &error)
+      : of->service_of  ? follow_service(of, &error)
+      : of->partitioner ? zkr_partitioner_watch(of->partitioner, on_names, of, place, &error)
       : of->node ? zkr_nodes_watch(c->client->handle, of->node, of->watch_kind, on_node, of, place, &error)
                  : zkr_config_watch(of->config, on_config, of, place, &error);
   answer(c, status, error);
