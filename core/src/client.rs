@@ -287,7 +287,7 @@ impl Client {
         self.inner.session.skipped()
     }
 
-    /// Calls back at every change of state, in order.
+    /// Calls back at every change of state, in order. Where the client is closed already it tells `Closed`, once.
     pub fn on_state(&self, callback: impl Fn(State) + Send + Sync + 'static) -> Subscription {
         match self.process().is_present() {
             true => self.inner.session.on_state(callback),

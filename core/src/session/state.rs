@@ -59,16 +59,24 @@ pub(super) struct Status {
 }
 
 impl Session {
-    /// Calls back at every change of state, in order, until unsubscribed.
+    /// Calls back at every change of state, in order, until unsubscribed. After the last one it tells that, and nothing else.
     pub(crate) fn on_state(
         self: &Arc<Self>,
         callback: impl Fn(State) + Send + Sync + 'static,
     ) -> Subscription {
         let id = self.next_subscription.fetch_add(1, Ordering::Relaxed);
         let live = Live::default();
+        let mut status = lock(&self.status);
+        if status.state == State::Closed {
+            drop(status);
+            let tell = live.guard(callback);
+            self.delivery.notice(Box::new(move || tell(State::Closed)));
+            return Subscription::new(live, || {});
+        }
         let subscriber =
             Subscriber { id, live: live.clone(), untold: Arc::default(), callback: Arc::new(callback) };
-        lock(&self.status).subscribers.push(subscriber);
+        status.subscribers.push(subscriber);
+        drop(status);
         let session = Arc::downgrade(self);
         Subscription::new(live, move || {
             if let Some(session) = session.upgrade() {

@@ -1,7 +1,7 @@
 //! Nobody's callback waits for somebody else's: losses for none at all, and what one client is told for no other client.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -155,6 +155,26 @@ async fn what_a_client_is_told_comes_in_order_and_one_at_a_time() -> Anything {
             .flatten()
             .collect();
     assert_eq!(*states.lock().expect("no panic"), expected);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_is_closed_tells_so_once_whoever_asks_later() -> Anything {
+    let server = server();
+    let client = client(&server).await;
+    let (send, before) = channel();
+    client.on_state(move |state| _ = send.send(state));
+    client.close(None).await?;
+    let (send, after) = channel();
+    let subscription = client.on_state(move |state| _ = send.send(state));
+    for told in [&before, &after] {
+        assert_eq!(told.recv_timeout(Duration::from_secs(20))?, State::Closed);
+    }
+    // What it owned goes with it, so nothing else comes.
+    assert!(
+        after.recv_timeout(Duration::from_secs(20)).is_err_and(|end| end == RecvTimeoutError::Disconnected)
+    );
+    subscription.unsubscribe();
     Ok(())
 }
 
