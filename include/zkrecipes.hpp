@@ -5146,10 +5146,10 @@ class Client {
 inline std::string version() { return zkr_version(); }
 
 /**
- * Ends the threads of the library, for a plug-in that is unloaded, and for tools that count what is left at
- * the end. Throws Invalid while a client is open, Timeout when something goes on for longer. What is
- * destroyed or asked for later starts threads anew. No other thread may use the library meanwhile; the next
- * client that is connected starts everything anew. See zkr_library_shutdown.
+ * Ends the threads of the library and closes its descriptors, for a plug-in that is unloaded, and for tools
+ * that count what is left at the end. Throws Invalid while a client is open, Timeout when something goes on
+ * for longer, Deadlock inside a callback. No other thread may use the library meanwhile; the next client that
+ * is connected starts everything anew. See zkr_library_shutdown.
  */
 inline void library_shutdown(Milliseconds timeout = forever) {
   detail::Outcome outcome;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::mutex::{lock, unpoisoned};
 use crate::process::{PerProcess, Process};
-use crate::runtime;
+use crate::{runtime, threads};
 
 /// A piece of work for a delivery thread.
 pub type Job = Box<dyn FnOnce() + Send>;
@@ -60,6 +60,12 @@ pub(crate) fn ending() -> PoolEnding {
     PoolEnding::begin(POOL.of_this_process())
 }
 
+/// Whether there is nothing to do, and nothing is being done.
+pub(crate) fn is_idle() -> bool {
+    let state = lock(&POOL.of_this_process().state);
+    state.jobs.is_empty() && state.inside == 0
+}
+
 /// See [`ending`].
 pub(crate) struct PoolEnding(&'static Pool);
 
@@ -95,7 +101,7 @@ impl Pool {
         state.threads += by;
         drop(state);
         for missing in (1..=by).rev() {
-            if let Err(error) = runtime::thread("zkrecipes-call", || self.work()) {
+            if let Err(error) = threads::start("zkrecipes-call", || self.work()) {
                 // Those that are there do it as they come back.
                 lock(&self.state).threads -= missing;
                 tracing::error!(target: "zkrecipes", event = "no_thread", %error, "no thread for a callback: it waits for another one");

@@ -1,49 +1,30 @@
-//! The process's own runtime: named threads, started at first use. A forked child has one of its own. A panic in a user's
-//! callback is logged, and stops nothing else.
+//! The process's own runtime, started at first use. A forked child has one of its own. A panic in a user's callback is logged,
+//! and stops nothing else.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicPtr, Ordering};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, RwLock};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::runtime::{Handle, Runtime};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::mutex::lock;
+use crate::mutex::{lock, unpoisoned};
 use crate::process::{PerProcess, Process};
-use crate::{sanitizer, signals};
+use crate::{sanitizer, signals, threads};
 
 /// A future on the heap that may move between threads.
 pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 static RUNTIME: PerProcess<StartedRuntime> = PerProcess::new();
-/// The threads besides the runtime's own.
-static THREADS: PerProcess<Mutex<LibraryThreads>> = PerProcess::new();
 
 /// What runs from its first use until it is shut down, and from the next use on.
 #[derive(Default)]
 struct StartedRuntime {
-    /// Points to one of `handles`, or nowhere.
-    handle: AtomicPtr<Handle>,
-    runtime: Mutex<KeptRuntime>,
-}
-
-#[derive(Default)]
-struct KeptRuntime {
-    runtime: Option<Runtime>,
-    /// Never freed: whoever has got one may use it, and what it is told after the end is dropped.
-    handles: Vec<&'static Handle>,
-}
-
-#[derive(Default)]
-struct LibraryThreads {
-    /// By number. One takes itself off when it ends: nobody waits for it then.
-    running: BTreeMap<u64, JoinHandle<()>>,
-    next: u64,
+    /// For those who use it. What they keep of one that is shut down is dropped with them, and what they tell it is, too.
+    handle: RwLock<Option<Handle>>,
+    runtime: Mutex<Option<Runtime>>,
 }
 
 thread_local! {
@@ -132,27 +113,18 @@ pub(crate) fn block(wait: impl FnOnce()) {
     }
 }
 
-fn get() -> &'static Handle {
+fn get() -> Handle {
     let started = RUNTIME.of_this_process();
-    // SAFETY: what it points to is never freed.
-    match unsafe { started.handle.load(Ordering::Acquire).as_ref() } {
-        Some(handle) => handle,
-        None => started.start(),
-    }
+    let handle = unpoisoned(started.handle.read()).clone();
+    handle.unwrap_or_else(|| started.start())
 }
 
 impl StartedRuntime {
-    fn start(&self) -> &'static Handle {
-        let mut kept = lock(&self.runtime);
-        if let (Some(_), Some(handle)) = (&kept.runtime, kept.handles.last()) {
-            // Another thread was first.
-            return handle;
-        }
-        let runtime = build();
-        let handle: &'static Handle = Box::leak(Box::new(runtime.handle().clone()));
-        self.handle.store(std::ptr::from_ref(handle).cast_mut(), Ordering::Release);
-        kept.handles.push(handle);
-        kept.runtime = Some(runtime);
+    fn start(&self) -> Handle {
+        let mut runtime = lock(&self.runtime);
+        // Another thread may have been first.
+        let handle = runtime.get_or_insert_with(build).handle().clone();
+        *unpoisoned(self.handle.write()) = Some(handle.clone());
         handle
     }
 }
@@ -167,23 +139,38 @@ fn build() -> Runtime {
         MUST_NOT_BLOCK.set(Some(Process::present()));
         IS_WORKER.set(true);
         LEAVING.with(|_| ());
+        threads::begins();
         sanitizer::set_ours(true);
     });
-    builder.on_thread_stop(|| sanitizer::set_ours(false));
+    builder.on_thread_stop(|| {
+        sanitizer::set_ours(false);
+        threads::ends();
+    });
     builder.enable_all();
     signals::blocked(|| builder.build()).expect("the operating system has no thread left for the runtime")
 }
 
-/// Ends the runtime, and the tasks that nobody waits for; returns when its threads have gone, or after `limit`. The next use
+/// Ends the runtime, and the tasks that nobody waits for. Its threads have gone by then, unless one is held up. The next use
 /// starts another one.
-pub(crate) fn shut_down(limit: Duration) {
+pub(crate) fn shut_down() {
     let started = RUNTIME.of_this_process();
     // The handle stays until all is over: what is dropped with the tasks must not start another runtime.
     let mut kept = lock(&started.runtime);
-    if let Some(runtime) = kept.runtime.take() {
-        runtime.shutdown_timeout(limit);
+    if let Some(runtime) = kept.take() {
+        runtime.shutdown_timeout(ENDING);
     }
-    started.handle.store(std::ptr::null_mut(), Ordering::Release);
+    let handle = unpoisoned(started.handle.write()).take();
+    drop(kept);
+    // With it goes the last that keeps its descriptors.
+    drop(handle);
+}
+
+/// How long its threads may take to end when nothing is to do.
+const ENDING: Duration = Duration::from_secs(1);
+
+/// Whether there is none now.
+pub(crate) fn is_over() -> bool {
+    lock(&RUNTIME.of_this_process().runtime).is_none()
 }
 
 /// Runs `make` where tokio's timers can be made.
@@ -236,62 +223,6 @@ pub(crate) fn spawn_task<T: Send + 'static>(
 ) -> tokio::task::JoinHandle<T> {
     get().spawn(task)
 }
-
-/// Runs work that may take long on a thread of its own, which ends with it; `None` if the system has no thread to give.
-///
-/// The runtime's pool for such work would do, but keeps its threads: two pieces that follow each other closely take two,
-/// and so on, and one that has ended keeps its handle until the next one ends, which ThreadSanitizer calls a leak.
-pub(crate) async fn aside<T: Send + 'static>(
-    name: &str,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
-    let (done, is_done) = tokio::sync::oneshot::channel();
-    thread(name, move || _ = done.send(work())).ok()?;
-    is_done.await.ok()
-}
-
-/// A named thread that takes no signal.
-pub(crate) fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-    struct RunningThread(u64);
-    impl Drop for RunningThread {
-        fn drop(&mut self) {
-            let this = lock(THREADS.of_this_process()).running.remove(&self.0);
-            drop(this);
-        }
-    }
-    let builder = std::thread::Builder::new().name(name.to_owned());
-    let mut threads = lock(THREADS.of_this_process());
-    let number = threads.next;
-    threads.next += 1;
-    let run = move || {
-        let _running = RunningThread(number);
-        body();
-    };
-    // One that ends at once waits for this lock before it takes itself off.
-    let thread = signals::blocked(|| builder.spawn(|| sanitizer::ours(run)))?;
-    threads.running.insert(number, thread);
-    Ok(())
-}
-
-/// Waits until the threads of [`thread`] have gone that are there now; whether they have, by then.
-pub(crate) fn until_threads_are_gone(until: Option<Instant>) -> bool {
-    let mut running = std::mem::take(&mut lock(THREADS.of_this_process()).running);
-    while let Some(next) = running.first_entry() {
-        if next.get().is_finished() {
-            // One that panicked has said so.
-            let _ = next.remove().join();
-        } else if until.is_some_and(|until| Instant::now() >= until) {
-            lock(THREADS.of_this_process()).running.append(&mut running);
-            return false;
-        } else {
-            std::thread::sleep(LOOK_AGAIN);
-        }
-    }
-    true
-}
-
-/// How often we look whether a thread has gone.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
 pub(crate) mod tests {

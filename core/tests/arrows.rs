@@ -20,6 +20,7 @@ const HOUSE: &[&[&str]] = &[
     &["log"],
     &["pool"],
     &["runtime"],
+    &["threads"],
     &["tls"],
     &["hosts"],
     &["options"],

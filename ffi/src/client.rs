@@ -113,20 +113,18 @@ pub extern "C" fn zkr_version() -> *const c_char {
     drive::sanitizer::ours(|| VERSION.get_or_init(|| input::to_c(zkrecipes::version()))).as_ptr()
 }
 
-/// Ends the threads of the library, for a plug-in that is unloaded from a program that goes on, and for tools that count what is
-/// left at the end. Nobody has to call it: a process may simply end.
+/// Ends the threads of the library and closes its descriptors, for a plug-in that is unloaded from a program that goes on, and for
+/// tools that count what is left at the end. Nobody has to call it: a process may simply end.
 ///
-/// First wait for the done of each zkr_client_close_async, and free every client and every other handle: ZKR_INVALID says how many
-/// clients are open. What is freed or asked for later, in a callback that still runs, too, starts threads anew, and a done that is
-/// owed then does not come. What clients that are freed have left to do is waited for, and so are callbacks that run, for up to
-/// timeout_ms (any negative: for ever). ZKR_TIMEOUT says that something goes on; call it again. Inside a callback it is
-/// ZKR_DEADLOCK. A server of "embedded:" stays, with its thread, and each call keeps two file descriptors.
+/// First close or free every client: ZKR_INVALID says how many are open, or that one with an event fd has callbacks to be
+/// dispatched. What they have left to do is waited for, and so are callbacks, each done that is owed, and what callbacks begin, for
+/// up to timeout_ms (any negative: for ever). ZKR_TIMEOUT says what goes on; call it again. Inside a callback it is ZKR_DEADLOCK.
 ///
-/// Unlike every other function it may not be called while another thread uses the library: what that begins may never end.
-/// When it has answered ZKR_OK after all that, no other thread of the library is left, and none of the program's callbacks is
-/// called any more. The next client that is connected starts everything anew.
+/// When it has answered ZKR_OK, nothing of the library is left but a server of "embedded:", and none of the program's callbacks is
+/// called any more. Handles may be freed later. The next client that is connected starts everything anew.
 ///
-/// The shared library itself stays in memory when it is unloaded: dlclose of what uses it is safe after this.
+/// No other thread may use the library meanwhile, unless it calls this, too: what it begins may never end. The shared library itself
+/// stays in memory when it is unloaded: dlclose of what uses it is safe after this.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_library_shutdown(timeout_ms: i64, error: *mut *mut zkr_error) -> zkr_status {
     guard::verb(error, || {

@@ -126,4 +126,14 @@
   X(freeing_what_is_held_is_no_warning)                             \
   X(what_cannot_be_listened_with_is_refused)                        \
   X(the_library_ends_its_threads_and_starts_anew)                   \
-  X(a_plug_in_is_unloaded_while_its_program_goes_on)
+  X(a_plug_in_is_unloaded_while_its_program_goes_on)                \
+  X(a_shutdown_waits_for_callbacks_and_for_what_they_begin)         \
+  X(a_shutdown_waits_for_the_end_of_closing)                        \
+  X(a_shutdown_does_not_wait_for_whoever_calls_it_to_dispatch)      \
+  X(a_shutdown_keeps_no_descriptor)                                 \
+  X(a_shutdown_without_time_is_done_when_nothing_goes_on)           \
+  X(a_shutdown_may_be_called_by_two_threads)                        \
+  X(a_shutdown_inside_any_callback_is_refused)                      \
+  X(a_shutdown_waits_for_those_who_listen)                          \
+  X(a_shutdown_may_come_before_what_is_closed_is_freed)             \
+  X(a_shutdown_follows_a_callback_that_frees_all)

@@ -43,6 +43,15 @@ calls_end() {
     tests/fuzz/calls.py --seconds 9 --library "$place/prefix/lib/libzkrecipes.so" || status=$?
     if [ "$status" -eq 0 ]; then echo '1 passed, 0 failed'; else echo '0 passed, 1 failed'; fi
 }
+# Whether a program that ends the library leaves nothing, without suppressions.
+leaves_nothing() {
+    if ! command -v valgrind >/dev/null; then
+        "$place/ended"
+        return
+    fi
+    valgrind --quiet --error-exitcode=9 --fair-sched=yes --child-silent-after-fork=yes --leak-check=full \
+        --show-leak-kinds=definite,possible --errors-for-leak-kinds=definite,possible "$place/ended"
+}
 # Who throws away what is held lets go of it at once: compilers warn.
 throwing_away() {
     printf '#include <zkrecipes.hpp>\nvoid it(zkr::Lock &l, zkr::Election &e, zkr::Queue &q) { (void)l, (void)e, (void)q; %s; }\n' "$1" |
@@ -66,6 +75,7 @@ run() {
     case $1 in
     installed) tests/c/installed.sh "$place/prefix" ;;
     race) race_is_seen ;;
+    ended) leaves_nothing ;;
     throwing-away) is_warned_of ;;
     calls) calls_end ;;
     valgrind-*) "${signals[@]}" "${memcheck[@]}" "$place/${1#valgrind-}" "${filter[@]}" ;;
@@ -86,7 +96,7 @@ all() {
 
 trap 'tail -n 5 "$place"/*.log; exit 1' TERM # cut off
 # Two at a time, as they mostly wait.
-one=(c c++-thread installed c++-address) other=(c++ c-thread c-address race throwing-away calls)
+one=(c c++-thread installed c++-address) other=(c++ c-thread c-address race ended throwing-away calls)
 [ -n "$valgrind" ] && one+=(valgrind-c) && other+=(valgrind-c++)
 all "${one[@]}" &
 all "${other[@]}"

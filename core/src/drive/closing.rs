@@ -1,14 +1,19 @@
 //! Closing a client, and ending the sessions of a process, from outside of the runtime.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{CancelToken, check_may_wait, log, run, unless_withdrawn, wait, within};
+use super::{CancelToken, check_may_wait, in_progress, log, run, unless_withdrawn, wait, within};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
+use crate::process::{PerProcess, Process};
 use crate::session::pending_callbacks::PendingCallbacks;
+#[cfg(target_os = "linux")]
+use crate::session::wire::own::forget_wakeups;
 use crate::session::{exit, system_clock};
-use crate::{pool, runtime, sanitizer};
+use crate::{pool, runtime, sanitizer, threads};
 
 /// Ends every session that this process has, so that what it holds is free at once and not only after the session
 /// timeout: for a process that exits. Clients answer Closed from now on; those that are just being connected, too.
@@ -28,37 +33,105 @@ pub fn end_sessions(limit: Duration) {
     }
 }
 
-/// Ends the threads of the library; the next use of it starts them anew. Invalid while a client is open. What clients that are
-/// closed have left to do is waited for, and so are callbacks that run. Timeout when that takes longer than `limit`: then it
-/// goes on, and this may be called again.
+/// Ends the threads of the library, and closes its descriptors; the next use of it starts them anew. Invalid while a client is
+/// open, and while one that is closed has callbacks that its user has yet to run. What clients that are closed have left to do is
+/// waited for, and so are calls whose end is to be told, and callbacks that run, with what they begin. Timeout when that takes
+/// longer than `limit`: then it goes on, and this may be called again.
 ///
-/// Nobody else may be using the library meanwhile: what is begun now may never end.
+/// Nobody else may be using the library meanwhile: what is begun on another thread may never end.
 pub fn shut_down(limit: Option<Duration>) -> Result<()> {
     check_may_wait()?;
-    match exit::count_open() {
-        0 => {}
-        open => {
-            let many = if open == 1 { "a client is open" } else { "clients are open" };
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                format!("{many}: close and free them first ({open})"),
-            ));
+    let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+    let is_late = || until.is_some_and(|until| Instant::now() >= until);
+    let late = |what| Err(Error::timeout_after(what, limit));
+    let Some(_alone) = EndingAlone::begin(is_late) else {
+        return late("another thread is ending the library, and that was not done");
+    };
+    // A thread that only has to end takes a moment, for which nobody has to give time.
+    let mut patience = None;
+    loop {
+        while let Some(what) = what_goes_on()? {
+            if is_late() {
+                return late(what);
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
+        let patience = *patience.get_or_insert_with(|| Instant::now() + MOMENT);
+        runtime::shut_down();
+        let _ending = pool::ending();
+        loop {
+            log::end();
+            system_clock::end();
+            let are_gone = threads::are_gone();
+            // Those that still ran may have begun something: then all that once more.
+            if !runtime::is_over() || what_goes_on()?.is_some() {
+                break;
+            }
+            if are_gone {
+                #[cfg(target_os = "linux")]
+                forget_wakeups();
+                return Ok(());
+            }
+            if is_late() && Instant::now() >= patience {
+                return late("a thread of the library did not end");
+            }
+            thread::sleep(LOOK_AGAIN);
         }
     }
-    let until = limit.and_then(|limit| Instant::now().checked_add(limit));
-    let left = || until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
-    if !exit::until_closed(left()) {
-        return Err(Error::timeout_after("what closed clients have left to do was not done", limit));
+}
+
+/// Why the library cannot end yet, if so; Invalid where waiting does not help.
+fn what_goes_on() -> Result<Option<&'static str>> {
+    let refuse = |what: &str| Err(Error::new(ErrorKind::Invalid, what));
+    match exit::count_unfinished() {
+        (0, 0) => {}
+        (0, _) => {
+            return refuse(
+                "callbacks of a closed client were not dispatched: go on until the last has come, or free the client",
+            );
+        }
+        (1, _) => return refuse("a client is open: close and free it first"),
+        (open, _) => return refuse(&format!("{open} clients are open: close and free them first")),
     }
-    runtime::shut_down(left());
-    // What waits to be said would start the thread for it once more.
-    log::flush(left());
-    log::end();
-    system_clock::end();
-    let _ending = pool::ending();
-    match runtime::until_threads_are_gone(until) {
-        true => Ok(()),
-        false => Err(Error::timeout_after("a callback did not return", limit)),
+    Ok(if exit::has_sessions() {
+        Some("what closed clients have left to do was not done")
+    } else if in_progress::is_any() {
+        Some("a call did not end")
+    } else if !pool::is_idle() {
+        Some("a callback did not return")
+    } else {
+        None
+    })
+}
+
+/// How often we look.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+/// How long a thread may take to end that has nothing to do.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// One thread ends the library at a time.
+struct EndingAlone(Process);
+
+static IS_ENDING: PerProcess<AtomicBool> = PerProcess::new();
+
+impl EndingAlone {
+    /// Waits for another one until it is late.
+    fn begin(is_late: impl Fn() -> bool) -> Option<EndingAlone> {
+        while IS_ENDING.swap(true, Ordering::AcqRel) {
+            if is_late() {
+                return None;
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
+        Some(EndingAlone(Process::present()))
+    }
+}
+
+impl Drop for EndingAlone {
+    fn drop(&mut self) {
+        if self.0.is_present() {
+            IS_ENDING.store(false, Ordering::Release);
+        }
     }
 }
 
@@ -131,12 +204,15 @@ pub fn let_go(client: &Client, wait_for_callbacks: bool) {
 }
 
 fn until_settled(pending_callbacks: &Arc<PendingCallbacks>) {
-    let settling = pending_callbacks.clone();
-    let settled = async move {
-        settling.nothing().await;
-        Ok(())
-    };
-    // Refused only where callbacks run, and nobody waits there.
-    let _ = wait(settled, None, None);
+    // Waiting would start the runtime of a library that was shut down.
+    if !pending_callbacks.is_nothing() {
+        let settling = pending_callbacks.clone();
+        let settled = async move {
+            settling.nothing().await;
+            Ok(())
+        };
+        // Refused only where callbacks run, and nobody waits there.
+        let _ = wait(settled, None, None);
+    }
     sanitizer::acquire(&**pending_callbacks);
 }

@@ -20,7 +20,7 @@ use crate::pool;
 pub use crate::printable::{escaped, steers};
 use crate::process::PerProcess;
 pub use crate::recipes::wait_progress::tell_waits_after;
-use crate::runtime;
+use crate::{runtime, threads};
 
 /// More records than this waiting for somebody who does not come to them are dropped, and their number is told.
 const BACKLOG: usize = 1024;
@@ -232,7 +232,7 @@ impl LogQueue {
     fn put(&'static self, record: Record) {
         let begin = || {
             let (sender, entries) = sync_channel(BACKLOG);
-            let reader = runtime::thread("zkrecipes-log", move || self.read(entries));
+            let reader = threads::start("zkrecipes-log", move || self.read(entries));
             reader.is_ok().then_some(sender)
         };
         if let Some(entries) = lock(&self.reader).get_or_insert_with(begin)

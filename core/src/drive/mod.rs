@@ -22,6 +22,8 @@ use crate::runtime;
 use crate::session::GRACE;
 use crate::session::delivery::{Live, Subscription};
 use crate::session::pending_callbacks::PendingCallbacks;
+use crate::threads;
+use in_progress::CallInProgress;
 
 mod acquiring;
 #[cfg(target_os = "linux")]
@@ -35,6 +37,7 @@ mod beginning {
 mod cancels;
 mod closing;
 mod declaring;
+mod in_progress;
 pub mod log;
 mod servers;
 mod sessions;
@@ -173,7 +176,7 @@ pub fn check_path(path: &str) -> Result<()> {
 
 /// A named thread of a face. Like every thread of the library it takes no signal of the process.
 pub fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-    runtime::thread(name, body)
+    threads::start(name, body)
 }
 
 /// Begins `future` on this thread, and goes on with it in the background; `done` is called exactly once, on a thread of the
@@ -253,8 +256,9 @@ pub fn feed<T: Send + 'static>(
     let (live, closer) = (Live::default(), feed.closer());
     let (is_wanted, closed) = (live.clone(), closer.clone());
     let pending_callbacks = session.delivery.pending_callbacks.clone();
-    let callback_to_come = pending_callbacks.add();
+    let (callback_to_come, in_progress) = (pending_callbacks.add(), CallInProgress::begin());
     runtime::spawn(Box::pin(async move {
+        let _in_progress = in_progress;
         let mut callback = callback;
         let outcome = loop {
             let item = tokio::select! {
@@ -355,7 +359,11 @@ fn run<T: Send + 'static>(
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) {
     let settled = settled(future, cancel.to_vec());
-    beginning::begin(Box::pin(async move { done(settled.await) }));
+    let in_progress = CallInProgress::begin();
+    beginning::begin(Box::pin(async move {
+        done(settled.await);
+        drop(in_progress);
+    }));
 }
 
 /// What `future` comes to unless a token withdraws it, once all that it leaves is seen to.

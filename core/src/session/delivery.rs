@@ -1,6 +1,6 @@
 //! Where users' callbacks run: on the library's delivery threads, or wherever a face asked for.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,8 @@ type Sink = Box<dyn Fn(Turn, Job) + Send + Sync>;
 #[derive(Default)]
 pub(crate) struct Delivery {
     sink: OnceLock<Sink>,
+    /// How many the sink has that were not run.
+    with_the_sink: Arc<AtomicUsize>,
     /// All but the losses, one after the other.
     notices: Strand,
     is_silent: Arc<AtomicBool>,
@@ -69,7 +71,7 @@ impl Delivery {
     pub(crate) fn completion(&self, callback_to_come: PendingCallback, job: Job) {
         let job = self.audible(Box::new(move || callback_to_come.run_in_turn(job)));
         match self.sink.get() {
-            Some(sink) => sink(Turn::InOrder, Box::new(|| runtime::run_callback(job))),
+            Some(sink) => self.hand_over(sink, Turn::InOrder, job),
             None => self.notices.run(job),
         }
     }
@@ -79,9 +81,32 @@ impl Delivery {
         let callback_to_come = self.pending_callbacks.add();
         let job = self.audible(Box::new(move || callback_to_come.run(job)));
         match self.sink.get() {
-            Some(sink) => sink(Turn::Ahead, Box::new(|| runtime::run_callback(job))),
+            Some(sink) => self.hand_over(sink, Turn::Ahead, job),
             None => pool::run(job),
         }
+    }
+
+    fn hand_over(&self, sink: &Sink, turn: Turn, job: Job) {
+        struct WithTheSink(Arc<AtomicUsize>);
+        impl Drop for WithTheSink {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+        self.with_the_sink.fetch_add(1, Ordering::AcqRel);
+        let until_run = WithTheSink(self.with_the_sink.clone());
+        sink(
+            turn,
+            Box::new(move || {
+                runtime::run_callback(job);
+                drop(until_run);
+            }),
+        );
+    }
+
+    /// Whether callbacks wait for whoever is to run what the sink was given.
+    pub(crate) fn waits_for_the_sink(&self) -> bool {
+        self.with_the_sink.load(Ordering::Acquire) > 0
     }
 
     /// From now on no callback is begun.

@@ -61,16 +61,17 @@ async fn until_ending(before: u64) {
     }
 }
 
-/// How many clients nobody has closed.
-pub(crate) fn count_open() -> usize {
+/// How many clients nobody has closed, and how many are closed and have callbacks that their user does not let run.
+pub(crate) fn count_unfinished() -> (usize, usize) {
     // Not under the lock: the last that refers to one may go here.
     let clients: Vec<_> = open_clients().clients.iter().filter_map(Weak::upgrade).collect();
-    clients.iter().filter(|client| !client.is_closing()).count()
+    let (closed, open): (Vec<_>, Vec<_>) = clients.into_iter().partition(|client| client.is_closing());
+    (open.len(), closed.iter().filter(|client| client.delivery.waits_for_the_sink()).count())
 }
 
-/// Waits for the sessions of those that are closed, for at most `limit`; whether they are gone.
-pub(crate) fn until_closed(limit: Duration) -> bool {
-    open::until_gone(open::so_far(), limit)
+/// Whether a server may have a session for us, or have one soon.
+pub(crate) fn has_sessions() -> bool {
+    open::is_any()
 }
 
 /// Ends every session that this process has now (a forked child has none of its parent's), and waits at most `limit` for the servers to confirm it.

@@ -46,6 +46,12 @@ impl PendingCallbacks {
         self.until(|count| count.callbacks == 0 && count.last == 0).await;
     }
 
+    /// Whether that is so now.
+    pub(crate) fn is_nothing(&self) -> bool {
+        let count = self.count.borrow();
+        count.callbacks == 0 && count.last == 0
+    }
+
     async fn until(&self, is_so: impl Fn(&PendingCount) -> bool) {
         // The sender lives in `self`, so this cannot fail.
         let _ = self.count.subscribe().wait_for(is_so).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::clock::{Clock, Later, Moment};
 use crate::mutex::{lock, unpoisoned};
 use crate::process::PerProcess;
-use crate::runtime;
+use crate::{runtime, threads};
 
 /// The clock of this machine.
 pub(crate) struct SystemClock;
@@ -79,10 +79,7 @@ struct Schedule {
 
 /// Ends the thread, and the alarms of sessions that are over; the next alarm starts another one.
 pub(crate) fn end() {
-    let alarms = ALARMS.of_this_process();
-    let mut due = lock(&alarms.due);
-    due.is_ending = due.has_thread;
-    alarms.sooner.notify_one();
+    ALARMS.of_this_process().end();
 }
 
 static ALARMS: PerProcess<Alarms> = PerProcess::new();
@@ -95,13 +92,21 @@ impl Alarms {
     fn set(&'static self, at: Moment, alarm: Alarm) {
         let mut due = lock(&self.due);
         if !due.has_thread {
-            runtime::thread("zkrecipes-lease", move || self.ring())
+            threads::start("zkrecipes-lease", move || self.ring())
                 .expect("the operating system has no thread left for the library");
             due.has_thread = true;
         }
+        // One that was to end and has not seen it rings this one, too.
+        due.is_ending = false;
         let id = due.next_id;
         due.next_id += 1;
         due.alarms.insert((at, id), alarm);
+        self.sooner.notify_one();
+    }
+
+    fn end(&self) {
+        let mut due = lock(&self.due);
+        due.is_ending = due.has_thread;
         self.sooner.notify_one();
     }
 
@@ -133,5 +138,26 @@ impl Alarms {
             }
             due = unpoisoned(self.sooner.wait_timeout(due, left.min(LONGEST_NAP))).0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn an_alarm_that_is_set_while_the_thread_is_to_end_rings() {
+        static OWN: PerProcess<Alarms> = PerProcess::new();
+        let alarms = OWN.of_this_process();
+        for _ in 0..100 {
+            alarms.set(now() + Duration::from_secs(3600), Box::new(|| {}));
+            alarms.end();
+            let (ring, rung) = channel();
+            alarms.set(now(), Box::new(move || _ = ring.send(())));
+            rung.recv_timeout(Duration::from_secs(20)).expect("it rings");
+        }
+        alarms.end();
     }
 }

@@ -49,6 +49,11 @@ pub(crate) fn so_far() -> u64 {
     open().next
 }
 
+/// Whether there is one.
+pub(crate) fn is_any() -> bool {
+    !open().entries.is_empty()
+}
+
 /// Blocks until all that were open [`so_far`] are gone, for at most `limit`; whether they are.
 pub(crate) fn until_gone(so_far: u64, limit: Duration) -> bool {
     let until = Instant::now().checked_add(limit);

@@ -198,6 +198,12 @@ const POLLS: u8 = 3;
 /// Those that are not in use. A program has as many as threads of it have ever driven at the same time.
 static WAKEUPS: PerProcess<Mutex<Vec<Arc<Wakeup>>>> = PerProcess::new();
 
+/// Closes those.
+pub(crate) fn forget_wakeups() {
+    let unused = std::mem::take(&mut *WAKEUPS.lock().unwrap_or_else(PoisonError::into_inner));
+    drop(unused);
+}
+
 impl Default for Parker {
     fn default() -> Parker {
         Parker {

@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use tokio::sync::{Notify, oneshot};
 
 #[cfg(target_os = "linux")]
-pub(crate) use self::driving::{Drives, Parker, Woken, has_room};
+pub(crate) use self::driving::{Drives, Parker, Woken, forget_wakeups, has_room};
 use self::mail::Mail;
 use self::seen::Seen;
 use self::session::OwnSession;

@@ -17,13 +17,13 @@ use super::stream::Ready;
 use super::trust::Trust;
 use crate::hosts::Server;
 use crate::metrics::Counters;
-use crate::runtime;
 use crate::session::clock::{Clock, Moment};
 use crate::session::system_clock::SystemClock;
 use crate::session::wire::asking::{asked, no_connection};
 use crate::session::wire::noted::SHAKING_HANDS;
 use crate::session::wire::open::Entry;
 use crate::session::wire::{Noted, Trouble};
+use crate::threads;
 
 /// The clock of the runtime stands still while the machine is suspended, so that of the system is looked at so often.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
@@ -269,7 +269,7 @@ async fn has_quorum(server: &Server, trust: Option<&Arc<Trust>>) -> bool {
         },
     };
     let server = server.clone();
-    let answer = runtime::aside("zkrecipes-ask", move || asked(&server, "isro", tls.as_deref())).await;
+    let answer = threads::aside("zkrecipes-ask", move || asked(&server, "isro", tls.as_deref())).await;
     matches!(answer, Some(Ok(said)) if said.trim() == "rw")
 }
 
@@ -280,7 +280,7 @@ async fn reach(server: &Server) -> Result<TcpStream, Trouble> {
             let (host, port) = (server.host.clone(), server.port);
             let look_up =
                 move || std::net::ToSocketAddrs::to_socket_addrs(&(&*host, port)).map(Vec::from_iter);
-            let looked_up = runtime::aside("zkrecipes-names", look_up).await;
+            let looked_up = threads::aside("zkrecipes-names", look_up).await;
             let looked_up = looked_up.ok_or("cannot be reached (the system has no thread to give)")?;
             looked_up.map_err(|error| format!("has a name without an address ({error})"))?
         }
@@ -305,6 +305,7 @@ mod tests {
     use super::*;
     use crate::drive;
     use crate::options::ClientOptions;
+    use crate::runtime;
     use crate::session::wire::{Event, LinkState, WireError};
 
     #[test]

@@ -10,9 +10,9 @@ use tokio::net::TcpStream;
 use crate::error::Error;
 use crate::hosts::Server;
 use crate::options::TlsOptions;
-use crate::runtime;
 use crate::session::wire::Trouble;
 use crate::session::wire::asking::{handshake_problem, refused_by};
+use crate::threads;
 use crate::tls::Tls;
 
 pub(super) struct Trust {
@@ -35,7 +35,7 @@ impl Trust {
     /// On a thread of its own: files may be far away.
     pub(super) async fn read(self: &Arc<Self>) -> Result<Arc<Tls>, Trouble> {
         let trust = self.clone();
-        let read = runtime::aside("zkrecipes-tls", move || {
+        let read = threads::aside("zkrecipes-tls", move || {
             let read = Tls::read(&trust.options)?;
             let mut last = trust.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if !last.is_as(&read) {
@@ -83,7 +83,7 @@ impl Trust {
         }
         let (server, has_identity) = (server.clone(), self.options.cert.is_some());
         // A server that speaks plain text hangs up, as others do; only a question in plain text tells.
-        let asked = runtime::aside("zkrecipes-tls", move || handshake_problem(&error, &server, has_identity));
+        let asked = threads::aside("zkrecipes-tls", move || handshake_problem(&error, &server, has_identity));
         match asked.await.flatten() {
             Some(problem) => Trouble::refusal(problem),
             None => Trouble::from(
