@@ -320,3 +320,68 @@ def test_without_it_the_body_that_lost_its_item_goes_on(server: EmbeddedServer) 
                 client.delay_queue("/queue", colour="red")  # type: ignore[arg-type]
 
     run(body())
+
+
+def test_no_error_of_a_worker_is_lost(hosts: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Not that of one which has ended when the caller is cancelled, nor that of work which is cancelled."""
+
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            queue = client.queue("/queue")
+            await queue.put_many(["slow", "wrong"])
+            failed = asyncio.Event()
+
+            def workers() -> list[Any]:
+                return [task for task in asyncio.all_tasks() if getattr(task.get_coro(), "__name__", "") == "_serve"]
+
+            def work(item: aio.Item) -> Any:
+                if item.data == b"slow":
+                    return slow()
+                failed.set()
+                return generates(item)
+
+            async def slow() -> None:
+                try:
+                    await asyncio.sleep(60)
+                except asyncio.CancelledError:
+                    raise ValueError("in the cleanup") from None
+
+            processing = asyncio.ensure_future(queue.process(work, 2))
+            await failed.wait()
+            while len(workers()) > 1:
+                await asyncio.sleep(0)
+            processing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await processing
+
+    run(body())
+    told = [record.exc_info[0] for record in caplog.records if record.levelname == "ERROR" and record.exc_info]
+    assert sorted(kind.__name__ for kind in told if kind) == ["InvalidType", "ValueError"]
+
+
+def test_of_several_errors_all_are_told(hosts: str, caplog: pytest.LogCaptureFixture) -> None:
+    class Stop(BaseException):
+        pass
+
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            queue = client.queue("/queue")
+            await queue.put_many(["0", "1", "2", "3"])
+            count = 0
+            full = asyncio.Event()
+
+            async def work(item: aio.Item) -> None:
+                nonlocal count
+                count += 1
+                if count == 4:
+                    full.set()
+                await full.wait()
+                # Two say the same.
+                raise Stop("three" if item.data == b"3" else item.data.decode().replace("2", "1"))
+
+            with pytest.raises(Stop):
+                await queue.process(work, 4)
+
+    run(body())
+    told = [str(record.exc_info[1]) for record in caplog.records if record.levelname == "ERROR" and record.exc_info]
+    assert (len(told), len(set(told))) == (2, 2)

@@ -351,3 +351,54 @@ def test_a_forked_child_is_refused(server: EmbeddedServer, concurrency: str) -> 
         [*command, server.connect_string, concurrency], capture_output=True, text=True, timeout=60, env=environment()
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_of_several_errors_all_are_told(connect: Connect, caplog: pytest.LogCaptureFixture) -> None:
+    queue = connect().queue("/queue")
+    queue.put_many(["0", "1", "2"])
+    crowd = Crowd(3)
+
+    def work(item: zkrecipes.Item) -> None:
+        crowd.enter()
+        # Two say the same.
+        raise SystemExit(item.data.decode().replace("2", "1"))
+
+    with pytest.raises(SystemExit) as raised:
+        queue.process(work, 3)
+    told = [str(record.exc_info[1]) for record in caplog.records if record.levelname == "ERROR" and record.exc_info]
+    assert sorted([*told, str(raised.value)]) == ["0", "1"]
+
+
+def test_a_second_ctrl_c_waits_for_no_work(server: EmbeddedServer) -> None:
+    """Nor does the end of the process; others have the items then."""
+    heard = """
+import signal
+
+def hear(number, frame):
+    os.write(1, b"heard\\n")
+    signal.default_int_handler(number, frame)
+
+signal.signal(signal.SIGINT, hear)
+"""
+    program = PROGRAM.replace("\nwith ", heard + "\nwith ", 1)
+    command = [sys.executable, "-X", "dev", "-W", "error", "-c", program, server.connect_string, "2"]
+    with zkrecipes.Client(server.connect_string) as client:
+        queue = client.queue("/queue")
+        queue.put_many(["one", "two"])
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+        ) as child:
+            assert child.stdout
+            try:
+                assert [child.stdout.readline() for _ in range(2)] == ["begun\n"] * 2
+                for _ in range(2):
+                    child.send_signal(signal.SIGINT)
+                    assert child.stdout.readline() == "heard\n"
+                assert child.stdout.readline() == "interrupted\n"
+                assert child.wait(60) == 0
+            finally:
+                child.kill()
+        items = [queue.claim(30) for _ in range(2)]
+        assert {item.data for item in items} == {b"one", b"two"}
+        for item in items:
+            item.ack()

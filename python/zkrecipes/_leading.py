@@ -75,9 +75,13 @@ class Checks:
                 self._election._set_healthy(is_healthy)
 
     def end(self) -> None:
-        with self._saying:
+        try:
+            with self._saying:
+                self._over.set()
+        finally:
+            # Also if Ctrl-C comes meanwhile.
             self._over.set()
-        self._election._set_healthy(True)
+            self._election._set_healthy(True)
 
 
 def _is_true(healthy: Callable[[], object], caught: type[BaseException]) -> bool:

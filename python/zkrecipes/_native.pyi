@@ -901,7 +901,7 @@ class BacklogBase:
         as the reason. The loss of an item is logged, too; others have it then.
 
         It returns when what was begun is done. Ctrl-C ends it, too: `work` in this thread is interrupted, and its item is
-        given back as if nobody had failed; threads are waited for.
+        given back as if nobody had failed; threads are waited for, unless it comes twice.
         """
 
 @disjoint_base
@@ -1596,6 +1596,9 @@ class Partitioner(PartitionerBase):
         Nothing can take a thread away from its work: it has to look at `partition.is_held`, and return when that is false, or
         when it is asked for the partition (`partition.on_revoke`). What returns lets go of its partition; as long as that is
         this member's, the work is begun again, after a pause. What it raises is logged.
+
+        Ctrl-C asks for the partitions as `leave()` does, and waits for the work. A second one, or one while it waits for the work,
+        gives back what is left and waits for nothing.
         """
 
 @disjoint_base

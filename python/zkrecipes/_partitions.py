@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
+import functools
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,8 @@ from . import _native
 from ._bridge import Answers, awaited, instead
 from ._feeds import feeding
 from ._held import Held
+from ._leading import end_tasks
+from ._threads import Worker
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -22,30 +24,44 @@ if TYPE_CHECKING:
 def run(partitioner: _native.Partitioner, work: Callable[[_native.Held], object]) -> None:
     """`partitioner.run(work)`, with a thread for each partition."""
     _check(work)
-    threads: set[threading.Thread] = set()
+    serving: list[tuple[Worker, _native.Held]] = []
 
     def serve(partition: _native.Held) -> None:
         try:
-            try:
-                work(partition)
-            except BaseException as raised:
-                _tell(partition, raised)
-        finally:
-            with contextlib.suppress(_native.Error):
-                partition.release()
+            work(partition)
+        except BaseException as raised:
+            _tell(partition, raised)
 
     try:
-        for partition in partitioner:
-            threads = {thread for thread in threads if thread.is_alive()}
-            thread = threading.Thread(target=serve, args=(partition,), name=f"partition {partition.name}")
-            thread.start()
-            threads.add(thread)
-    finally:
-        # It may have left.
-        with contextlib.suppress(_native.Error):
-            partitioner.leave()
-        for thread in threads:
-            thread.join()
+        try:
+            for partition in partitioner:
+                serving = [one for one in serving if not one[0].is_over()]
+                name, release = f"partition {partition.name}", functools.partial(_release, partition)
+                thread = Worker(name, functools.partial(serve, partition), release)
+                # First, so that it is found whatever interrupts this thread.
+                serving.append((thread, partition))
+                thread.start()
+        finally:
+            # It may have left.
+            with contextlib.suppress(_native.Error):
+                partitioner.leave()
+            for thread, partition in serving:
+                if thread.ident is None:
+                    # It could not be started.
+                    _release(partition)
+                thread.until_over()
+    except BaseException:
+        # Interrupted while it waited, or for a second time: nobody waits any more.
+        for thread, partition in serving:
+            if not thread.is_over():
+                _release(partition, wait=False)
+        raise
+
+
+def _release(partition: _native.Held, wait: bool = True) -> None:
+    # It may be lost; and what is not confirmed goes on in the background.
+    with contextlib.suppress(_native.Error):
+        partition.release(wait)
 
 
 def _check(work: object) -> None:
@@ -104,16 +120,28 @@ class Partitioner(_native.PartitionerBase):
                 task = asyncio.create_task(self._serve(work, partition))
                 tasks.add(task)
                 task.add_done_callback(tasks.discard)
-        except BaseException:
-            for task in tasks:
-                task.cancel()
-            raise
-        finally:
-            # It may have left.
-            with contextlib.suppress(_native.Error):
-                await self.leave()
+            await self._until_left()
             if tasks:
                 await asyncio.wait(tasks)
+        except GeneratorExit:
+            # The loop may have closed, and cannot be told.
+            with contextlib.suppress(RuntimeError):
+                for task in tasks:
+                    task.cancel()
+            raise
+        except BaseException:
+            leaving = asyncio.ensure_future(self._until_left())
+            try:
+                await end_tasks(*tasks)
+            finally:
+                # Cancelled once more, that goes on in the background.
+                await leaving
+            raise
+
+    async def _until_left(self) -> None:
+        # It may have left.
+        with contextlib.suppress(_native.Error):
+            await self.leave()
 
     async def _serve(self, work: Callable[[Held], Awaitable[object]], partition: Held) -> None:
         try:
@@ -121,16 +149,32 @@ class Partitioner(_native.PartitionerBase):
             lost = partition.on_lost(lambda _: working.cancel())
             try:
                 await asyncio.wait([working])
+            except GeneratorExit:
+                with contextlib.suppress(RuntimeError):
+                    working.cancel()
+                raise
+            except BaseException:
+                # It works as long as the partition is ours.
+                await end_tasks(working)
+                if not working.cancelled() and (raised := working.exception()) is not None:
+                    _tell(partition, raised)
+                raise
             finally:
                 lost()
-                if not working.done():
-                    working.cancel()
-                    await asyncio.wait([working])
             if not working.cancelled() and (raised := working.exception()) is not None:
                 _tell(partition, raised)
+        except GeneratorExit:
+            # Nobody goes on with this.
+            _native.Terms.abandon(partition)
+            raise
         except Exception as raised:
             # What is no coroutine function raises here.
             _tell(partition, raised)
-        finally:
-            with contextlib.suppress(_native.Error):
-                await partition.release()
+        except BaseException:
+            await self._let_go(partition)
+            raise
+        await self._let_go(partition)
+
+    async def _let_go(self, partition: Held) -> None:
+        with contextlib.suppress(_native.Error):
+            await partition.release()

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import functools
 import inspect
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -14,6 +13,7 @@ from . import _native
 from ._bridge import settle
 from ._callbacks import logger, problem_of_result
 from ._leading import end_tasks
+from ._threads import Worker
 
 if TYPE_CHECKING:
     from ._queues import Item
@@ -31,52 +31,46 @@ def run(workers: list[_native.Claims], work: Callable[[_native.Item], object], p
         for items in workers:
             items._end()
 
-    threads: list[_Worker] = []
+    threads: list[Worker] = []
     try:
         for number, items in enumerate(workers, 1):
-            threads.append(_Worker(f"{path} {number}", functools.partial(_work_through, items, work, path), end))
+            threads.append(Worker(f"{path} {number}", functools.partial(_work_through, items, work, path), end))
             threads[-1].start()
         for thread in threads:
             thread.until_over()
     except BaseException:
         end()
-        for thread in threads:
-            thread.until_over()
-        raise
-    for thread in threads:
-        if thread.raised is not None:
-            raise thread.raised
-
-
-class _Worker(threading.Thread):
-    """One that ends all of them when it ends."""
-
-    raised: BaseException | None = None
-
-    def __init__(self, name: str, work_through: Callable[[], None], end: Callable[[], None]) -> None:
-        super().__init__(name=name)
-        self._work_through, self._end = work_through, end
-        self._over = threading.Event()
-
-    def run(self) -> None:
         try:
-            self._work_through()
-        except BaseException as raised:
-            self.raised = raised
+            for thread in threads:
+                thread.until_over()
         finally:
-            self._end()
-            self._over.set()
-
-    def until_over(self) -> None:
-        # Not `join`: before Python 3.13 a thread counts as ended when Ctrl-C interrupts who joins it.
-        while not self._over.wait(_LOOK_EVERY):
-            if self.ident is None:
-                # It could not be started.
-                return
+            _tell_hidden(path, None, [thread.raised for thread in threads])
+        raise
+    _raise_first(path, [thread.raised for thread in threads])
 
 
-# In seconds. One that runs says so by itself.
-_LOOK_EVERY = 0.5
+def _raise_first(path: str, raised: list[BaseException | None]) -> None:
+    """The others are told in the log."""
+    first = next((failure for failure in raised if failure is not None), None)
+    if first is not None:
+        _tell_hidden(path, first, raised)
+        raise first
+
+
+def _tell_hidden(path: str, shown: BaseException | None, raised: list[BaseException | None]) -> None:
+    """What has ended workers, and nobody sees; what several say, once."""
+    told = set() if shown is None else {_said_by(shown)}
+    for failure in raised:
+        if failure is not None and _said_by(failure) not in told:
+            told.add(_said_by(failure))
+            logger.error("exception that ended a worker on %s", path, exc_info=failure)
+
+
+def _said_by(failure: BaseException) -> tuple[type, str]:
+    try:
+        return type(failure), str(failure)
+    except Exception:
+        return type(failure), ""
 
 
 def _work_through(items: _native.Claims, work: Callable[[_native.Item], object], path: str) -> None:
@@ -123,12 +117,16 @@ async def run_tasks(workers: list[_native.Claims], work: Callable[[Item], object
         raise
     except BaseException:
         end()
-        await end_tasks(*tasks)
+        try:
+            await end_tasks(*tasks)
+        finally:
+            _tell_hidden(path, None, _raised_by(tasks))
         raise
-    raised = [task.exception() for task in tasks if not task.cancelled()]
-    for failure in raised:
-        if failure is not None:
-            raise failure
+    _raise_first(path, _raised_by(tasks))
+
+
+def _raised_by(tasks: list[asyncio.Task[None]]) -> list[BaseException | None]:
+    return [task.exception() for task in tasks if task.done() and not task.cancelled()]
 
 
 async def _serve(items: _native.Claims, work: Callable[[Item], object], path: str) -> None:
@@ -141,7 +139,7 @@ async def _serve(items: _native.Claims, work: Callable[[Item], object], path: st
         failure: BaseException | None = None
         try:
             # As a task, too: who cancels the worker is not taken for who cancels what the work awaits.
-            wrong = await _until_done(asyncio.ensure_future(_call(work, item)), item)
+            wrong = await _until_done(asyncio.ensure_future(_call(work, item)), item, path)
             if wrong is not None:
                 raise _native.InvalidType(f"invalid work: {wrong}")
         except GeneratorExit:
@@ -154,6 +152,13 @@ async def _serve(items: _native.Claims, work: Callable[[Item], object], path: st
         except _native.Error as unsettled:
             if failure is None:
                 _tell(path, item.attempts, unsettled)
+        except BaseException:
+            # Cancelled meanwhile, whose end says nothing of the work.
+            if wrong is not None or not isinstance(failure, (Exception, asyncio.CancelledError)):
+                _tell_hidden(path, None, [failure])
+            elif isinstance(failure, Exception):
+                _tell(path, item.attempts, failure)
+            raise
         if failure is not None:
             if wrong is not None or not isinstance(failure, Exception):
                 raise failure
@@ -169,7 +174,7 @@ async def _call(work: Callable[[Item], object], item: Item) -> str | None:
     return wrong
 
 
-async def _until_done(working: asyncio.Task[_T], item: Item) -> _T | None:
+async def _until_done(working: asyncio.Task[_T], item: Item, path: str) -> _T | None:
     """Cancelled by the loss of the item, or with the task that waits for it."""
     is_lost = False
 
@@ -187,10 +192,15 @@ async def _until_done(working: asyncio.Task[_T], item: Item) -> _T | None:
         raise
     except BaseException:
         await end_tasks(working)
-        # Whoever finishes all the same is done.
-        if not working.cancelled() and working.exception() is None:
-            with contextlib.suppress(_native.Error):
-                await item.ack()
+        if not working.cancelled():
+            failure = working.exception()
+            if failure is not None:
+                # Its end is that of who was cancelled, and says nothing of this.
+                logger.error("exception in the work on an item of %s that was cancelled", path, exc_info=failure)
+            else:
+                # Whoever finishes all the same is done.
+                with contextlib.suppress(_native.Error):
+                    await item.ack()
         raise
     finally:
         unsubscribe()

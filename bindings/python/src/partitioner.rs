@@ -42,6 +42,9 @@ impl Partitioner {
     /// Nothing can take a thread away from its work: it has to look at `partition.is_held`, and return when that is
     /// false, or when it is asked for the partition (`partition.on_revoke`). What returns lets go of its partition; as
     /// long as that is this member's, the work is begun again, after a pause. What it raises is logged.
+    ///
+    /// Ctrl-C asks for the partitions as `leave()` does, and waits for the work. A second one, or one while it waits for
+    /// the work, gives back what is left and waits for nothing.
     fn run(slf: &Bound<'_, Self>, work: Arg) -> PyResult<()> {
         slf.py().import("zkrecipes._partitions")?.call_method1("run", (slf, work)).map(drop)
     }

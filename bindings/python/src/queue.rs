@@ -200,7 +200,7 @@ impl BacklogBase {
     /// with that as the reason. The loss of an item is logged, too; others have it then.
     ///
     /// It returns when what was begun is done. Ctrl-C ends it, too: `work` in this thread is interrupted, and its item
-    /// is given back as if nobody had failed; threads are waited for.
+    /// is given back as if nobody had failed; threads are waited for, unless it comes twice.
     #[pyo3(signature = (work, concurrency=None), text_signature = "($self, work, concurrency=1)")]
     fn process(&self, py: Python<'_>, work: Arg, concurrency: Option<Arg>) -> PyResult<()> {
         let workers = self.workers(work, concurrency)?;
