@@ -154,11 +154,12 @@ static void do_pick(command *c) {
     fail(c, status, error);
     return;
   }
-  const zkr_instance *one = zkr_instances_get(picked, 0);
-  say("%s ok %s", c->seq, one ? one->id : "none");
+  // Before it is said: the next command may use it at once.
   zkr_instances *before = of->picked;
   of->picked = picked;
   zkr_instances_free(before);
+  const zkr_instance *one = zkr_instances_get(picked, 0);
+  say("%s ok %s", c->seq, one ? one->id : "none");
 }
 
 static void do_picked_failed(command *c) {
