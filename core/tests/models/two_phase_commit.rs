@@ -49,6 +49,8 @@ pub enum At {
     Dismissing(u8),
     /// A duty that has found nothing of its transaction any more.
     Over,
+    /// A duty that has ended an abort of which nobody was told. It knows it still.
+    Ended(u8),
     Dead,
 }
 
@@ -237,6 +239,7 @@ impl Commits {
             Some(Whole { open: true, .. }) => return None,
             _ if member >= COORDINATOR => match (world.noted[nonce as usize], member) {
                 (Some(outcome), _) => Ok(outcome),
+                (None, COORDINATOR) if world.members[duty(nonce)] == At::Ended(nonce) => Ok(false),
                 (None, COORDINATOR) => Err("the coordinator cannot learn the outcome"),
                 (None, _) => return Some(Ok(world.with(member, At::Over))),
             },
@@ -346,6 +349,7 @@ impl Commits {
                     At::Told(_, outcome) => {
                         tell("outcome, known", world.with(COORDINATOR, At::Told(nonce, outcome)));
                     }
+                    At::Ended(_) => tell("outcome, known", world.with(COORDINATOR, At::Told(nonce, false))),
                     _ => {}
                 }
                 if world.mishaps > 0 && self.has_duty {
@@ -452,6 +456,29 @@ impl Commits {
         }
     }
 
+    /// What the coordinator does in the background once it knows the outcome.
+    fn duty(&self, world: &World, member: usize, steps: &mut Steps) {
+        match world.members[member] {
+            At::Told(nonce, false) => {
+                let mut next = world.with(member, At::Ended(nonce));
+                let own = next.whole.as_mut().filter(|whole| whole.nonce == nonce);
+                if let Some(whole) = own.filter(|whole| whole.mark == Some(world.coordinator)) {
+                    whole.mark = None;
+                }
+                self.write(world, member, "end, asked or not", Ok(next), steps);
+            }
+            At::Ended(nonce) => {
+                let mut next = *world;
+                if self.whole(world, nonce).is_some_and(|whole| whole.nonce == nonce)
+                    && self.remove(&mut next, nonce)
+                {
+                    self.write(world, member, "collect", Ok(next), steps);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// What the coordinator and the sites do alike.
     fn both(&self, world: &World, member: usize, steps: &mut Steps) {
         match world.members[member] {
@@ -514,7 +541,7 @@ impl Commits {
             }
             _ => {}
         }
-        let is_busy = |at: &At| !matches!(at, At::Dead | At::Idle | At::Over);
+        let is_busy = |at: &At| !matches!(at, At::Dead | At::Idle | At::Over | At::Ended(_));
         let is_on = match member {
             COORDINATOR => world.members[COORDINATOR..HEIR].iter().any(is_busy),
             _ => member < COORDINATOR && is_busy(&world.members[member]),
@@ -547,6 +574,8 @@ impl Model for Commits {
             self.coordinator(world, &mut steps);
         }
         (0..SITES).for_each(|site| self.site(world, site, &mut steps));
+        let duties = own.clone().filter(|member| *member != COORDINATOR && !world.is_cut_off);
+        duties.for_each(|member| self.duty(world, member, &mut steps));
         let goes_on = |member: &usize| !(world.is_cut_off && own.contains(member));
         (0..MEMBERS).filter(goes_on).for_each(|member| self.both(world, member, &mut steps));
         steps
@@ -555,7 +584,7 @@ impl Model for Commits {
     fn at_rest(&self, world: &World) -> Result<(), &'static str> {
         let (members, others) = world.members.split_at(COORDINATOR + 1);
         let (duties, heir) = others.split_at(DUTIES);
-        let is_done = |at: &At| matches!(at, At::Idle | At::Told(..) | At::Over);
+        let is_done = |at: &At| matches!(at, At::Idle | At::Told(..) | At::Over | At::Ended(_));
         if members.iter().chain(heir).any(|at| *at != At::Idle) || !duties.iter().all(is_done) {
             return Err("somebody hangs");
         }

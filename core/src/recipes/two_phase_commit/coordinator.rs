@@ -41,14 +41,15 @@ impl CommitTransaction {
         ending::attend(&self.0.hand, &self.0.transaction);
     }
 
-    /// Decides it if that can be done now.
-    pub(super) async fn decide_without_waiting(&self, session: &Arc<Session>) -> Result<()> {
+    /// Decides it if that can be done now. Answers whether it is still there.
+    pub(super) async fn decide_without_waiting(&self, session: &Arc<Session>) -> Result<bool> {
         let layout = &self.0.hand.commits.layout;
         let mut call = session.call(Some(Duration::ZERO));
         match self.0.transaction.wait_for_outcome(layout, session, &mut call, OutcomeWaiter::Background).await
         {
-            Err(error) if error.kind() == ErrorKind::Timeout => Ok(()),
-            decided => decided.map(drop),
+            // One that we may not decide stops nobody.
+            Err(error) if matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Denied) => Ok(true),
+            decided => decided.map(|outcome| outcome.is_some()),
         }
     }
 
@@ -163,16 +164,19 @@ pub(super) async fn recover(commits: &Arc<Commits>) -> Result<Vec<CommitTransact
         taken.push((stat.czxid, CommitTransaction::new(hand, transaction)));
     }
     taken.sort_by_key(|(czxid, _)| *czxid);
-    let mut taken: Vec<_> = taken.into_iter().map(|(_, transaction)| transaction).collect();
+    let found: Vec<_> = taken.into_iter().map(|(_, transaction)| transaction).collect();
+    let mut taken = Vec::with_capacity(found.len());
     // Now, and not only in the background: their caller may have nothing else to do and go.
-    for some in taken.chunks(AT_ONCE) {
-        join_all(some.iter().map(|transaction| transaction.decide_without_waiting(&session)))
-            .await
-            .into_iter()
-            // One that we may not decide stops nobody.
-            .filter(|decided| decided.as_ref().err().is_none_or(|error| error.kind() != ErrorKind::Denied))
-            .collect::<Result<()>>()?;
+    for some in found.chunks(AT_ONCE) {
+        let decided = join_all(some.iter().map(|transaction| transaction.decide_without_waiting(&session)));
+        for (transaction, is_there) in some.iter().zip(decided.await) {
+            // Else it was aborted, and cleared away while this looked.
+            if is_there? {
+                taken.push(transaction.clone());
+            }
+        }
     }
+    drop(found);
     taken.iter().for_each(CommitTransaction::attend);
     // Those that others have taken over, or are done with.
     taken.extend(take_committed(commits));

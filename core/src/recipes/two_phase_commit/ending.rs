@@ -31,7 +31,8 @@ const SEEN_AT_MOST: Duration = Duration::from_secs(60);
 pub(super) fn attend(hand: &Hand, transaction: &Arc<KnownTransaction>) {
     let commits = &hand.commits;
     let Ok(session) = commits.client.session() else { return };
-    if transaction.known.get().is_some() || transaction.is_attended.send_replace(true) {
+    let is_committed = transaction.known.get() == Some(&Outcome::Commit);
+    if is_committed || transaction.is_attended.send_replace(true) {
         return;
     }
     commits.is_attended(transaction);
