@@ -23,7 +23,9 @@ def points(data: MetricsData | None) -> dict[str, dict[object, float]]:
                     label = next(iter((point.attributes or {}).values()), None)
                     if isinstance(point, HistogramDataPoint):
                         of_buckets = zip([*point.explicit_bounds, inf], point.bucket_counts, strict=True)
-                        found[metric.name] = {"count": point.count, "sum": point.sum, **dict(of_buckets)}
+                        found[metric.name] = {"count": point.count, "sum": point.sum}
+                        for bound, count in of_buckets:
+                            found[metric.name][bound] = count
                     else:
                         found.setdefault(metric.name, {})[label] = point.value  # type: ignore[union-attr]
     return found
