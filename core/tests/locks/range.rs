@@ -461,14 +461,27 @@ async fn a_queue_near_the_end_begins_its_numbers_anew_when_it_is_empty() {
         let old = format!("{path}/qn-");
         client.nodes().create(&old, b"old", CreateMode::PersistentSequential).await.expect("made");
         let queue = client.queue(path, Default::default()).expect("valid");
-        let error =
-            queue.put_timeout(b"late", Duration::ZERO).await.expect_err("it would say nothing of the order");
-        assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+        queue.put(b"late").await.expect("nobody has said that the end is near");
+        // From now on it says so, also to those who have put nothing.
+        let said = format!("{path}-__queue__/numbers");
+        let is_said = async {
+            while client.nodes().exists(&said).await.expect("an answer").is_none() {
+                tokio::task::yield_now().await;
+            }
+        };
+        soon("it says so", is_said).await;
+        let other = ground.client(TEN).await;
+        let of_another = other.queue(path, Default::default()).expect("valid");
+        for queue in [&queue, &of_another] {
+            let error =
+                queue.put_timeout(b"", Duration::ZERO).await.expect_err("it would say nothing of the order");
+            assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+        }
         let putting = tokio::spawn({
             let queue = queue.clone();
             async move { queue.put_many(&["early", "next"]).await }
         });
-        for expected in ["old", "early", "next"] {
+        for expected in ["old", "late", "early", "next"] {
             assert_eq!(soon("a get", queue.get()).await.expect("there are some"), expected.as_bytes());
         }
         putting.await.expect("joined").expect("there are numbers");
