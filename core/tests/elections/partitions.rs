@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::support::access::{ALL, NO_READING, set_access};
 use crate::support::ground::{Ground, grounds};
 use crate::support::{eventually, soon};
 use tokio::task::JoinHandle;
@@ -291,5 +292,25 @@ async fn an_owner_that_is_asked_is_still_known_to_who_follows() {
         nodes.delete(&node, None).await.expect("deleted");
         let told = soon("none", owners.next()).await.expect("it goes on").expect("told");
         assert_eq!((&told["0"], told["1"].as_deref()), (&None, Some("others")));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_may_not_be_read_is_somebodys_and_is_looked_at_again() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let (nodes, line) = (client.nodes(), format!("{PATH}/partitions/0"));
+        nodes.ensure(&line).await.expect("made");
+        let contender = format!("{line}/_c_1f0f2a5e-6a52-4c6e-8f0a-0a8f7e6c2d11-lock-");
+        nodes.create(&contender, b"theirs", CreateMode::EphemeralSequential).await.expect("created");
+        set_access(&ground.hosts(), &line, NO_READING);
+        let mut owners = of(&client, 2, "onlooker").watch();
+        let told = soon("the present state", owners.next()).await.expect("it goes on").expect("told");
+        assert_eq!(told, BTreeMap::from([("0".to_owned(), Some(String::new())), ("1".to_owned(), None)]));
+        assert_eq!(client.skipped()[&line], "denied");
+        // No event tells that.
+        set_access(&ground.hosts(), &line, ALL);
+        let told = soon("its owner", owners.next()).await.expect("it goes on").expect("told");
+        assert_eq!(told["0"].as_deref(), Some("theirs"));
     }
 }

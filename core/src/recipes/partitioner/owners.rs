@@ -62,7 +62,7 @@ impl Source<Owners> for OwnersFeed {
 impl FollowedOwners {
     fn new(session: Arc<Session>, path: &str, partitions: Option<&[String]>) -> FollowedOwners {
         let parent = path::join(path, PARTITIONS);
-        let tree = Tree::new(&session, VERB, &parent, Depth::Chosen(choose, ALL));
+        let tree = Tree::new(&session, VERB, &parent, Depth::Chosen(choose, ALL)).looking_at_denied();
         let owners = partitions.unwrap_or_default().iter().map(|name| (name.clone(), None)).collect();
         let (is_known, read) = (partitions.is_some(), BTreeMap::new());
         FollowedOwners { session, tree, parent, owners, is_known, read, was_told: false }
@@ -91,7 +91,17 @@ impl FollowedOwners {
 
     fn owner(&mut self, partition: &str) -> Option<String> {
         let line = path::join(&self.parent, partition);
-        let Some(first) = self.tree.families().get(&line).and_then(first) else {
+        let told = self.owners.get(partition).cloned().flatten();
+        if self.tree.is_denied(&line) {
+            self.session.skip(&line, Flaw::Denied);
+            // Whoever has it now, somebody may.
+            return Some(told.unwrap_or_default());
+        }
+        let Some(names) = self.tree.families().get(&line) else {
+            // It is there, and who is in it is not known yet; else it is gone.
+            return told.filter(|_| self.tree.get(&line).is_some());
+        };
+        let Some(first) = first(names) else {
             self.read.remove(partition);
             return None;
         };
@@ -99,14 +109,14 @@ impl FollowedOwners {
         let before = self.read.get(partition).filter(|(of, _)| *of == node).map(|(_, who)| who.clone());
         let who = match self.tree.get(&node) {
             Some((data, _)) if said(data) != REVOKE => String::from_utf8_lossy(said(data)).into_owned(),
-            // Somebody is there, whoever it is: asked to let go, or not ours to read.
+            // Somebody is there, whoever it is: asked to let go.
             Some(_) => before.unwrap_or_default(),
-            None => {
-                if self.tree.is_denied(&node) {
-                    self.session.skip(&node, Flaw::Denied);
-                }
+            None if self.tree.is_denied(&node) => {
+                self.session.skip(&node, Flaw::Denied);
                 before.unwrap_or_default()
             }
+            // It has just gone, or was not read yet: the next is not known.
+            None => return told,
         };
         self.read.insert(partition.to_owned(), (node, who.clone()));
         Some(who)

@@ -10,8 +10,8 @@
 //!    is asked for once more.
 //! 6. What is told at first is no older than the beginning: one `sync` goes ahead of all that is asked for until then.
 //! 7. A node that we may not read is left out, and does not keep the others from being told. No event tells that its access list
-//!    was changed: it is looked at again when a later list names it, and without news, too, at last once in `LOOK_AFTER`. The
-//!    nodes of who chooses may be very many: these are looked at when a list names them, and no more.
+//!    was changed: it is looked at again when a later list names it, and without news, too, at last once in `LOOK_AFTER`.
+//!    Who chooses has that only where it asks for it.
 //! 8. A caller that chooses looks at a limited number of nodes. The others are looked at when there is room: their
 //!    names are known.
 
@@ -69,6 +69,8 @@ const LOOKS_AT_EACH: Duration = Duration::from_secs(10);
 const LOOKS_AT_ONE: Duration = Duration::from_secs(5);
 /// After so many answers what is known is told, although more is on its way.
 const PATIENCE: usize = 64;
+/// And after so long what is known of a line from which a node has gone, although no list has told that.
+const LIST_COMES_WITHIN: Duration = Duration::from_secs(1);
 
 impl Depth {
     fn has_top(self) -> bool {
@@ -99,6 +101,8 @@ pub(crate) struct Tree {
     depth: Depth,
     /// Whether what is below is looked at without news, too.
     looks: bool,
+    /// Whether what we may not read is.
+    looks_at_denied: bool,
     nodes: BTreeMap<String, TreeNode>,
     /// By parent, the names of those in `nodes`.
     families: BTreeMap<String, BTreeSet<String>>,
@@ -108,6 +112,8 @@ pub(crate) struct Tree {
     cut: BTreeSet<String>,
     /// Parents of which a child has gone that their list still names.
     behind: BTreeSet<String>,
+    /// Until when their lists are waited for.
+    behind_until: Option<Moment>,
     waits: FuturesUnordered<Later<TreeNews>>,
     /// How many were asked for and have not been answered once.
     unanswered: usize,
@@ -134,11 +140,13 @@ impl Tree {
             top: top.to_owned(),
             depth,
             looks: false,
+            looks_at_denied: !matches!(depth, Depth::Chosen(..)),
             nodes: BTreeMap::new(),
             families: BTreeMap::new(),
             bytes: 0,
             cut: BTreeSet::new(),
             behind: BTreeSet::new(),
+            behind_until: None,
             waits: FuturesUnordered::new(),
             unanswered: 0,
             next_id: 0,
@@ -160,6 +168,12 @@ impl Tree {
     /// the watch. So each is looked at after `LOOKS_AT_EACH` without news, and all together once in `LOOKS_AT_ONE`.
     pub(crate) fn looking(mut self) -> Tree {
         self.looks = true;
+        self
+    }
+
+    /// For who chooses, and may be refused what it chose: that is looked at again without news.
+    pub(crate) fn looking_at_denied(mut self) -> Tree {
+        self.looks_at_denied = true;
         self
     }
 
@@ -186,10 +200,8 @@ impl Tree {
     pub(crate) async fn next(&mut self) -> Result<BTreeSet<String>> {
         let mut rounds = 0;
         loop {
-            // The top is waited for all the time.
-            let Some(first) = self.waits.next().await else { return std::future::pending().await };
             let mut lists = Vec::new();
-            let mut news = Some(first);
+            let mut news = self.first_news().await;
             while let Some(seen) = news {
                 match seen {
                     TreeNews::Top { .. } | TreeNews::Data { .. } => self.read(seen)?,
@@ -206,11 +218,34 @@ impl Tree {
             // have gone that were looked at, and the list that shows the next is on its way. Where changes never end it is
             // shown all the same.
             let is_soon = matches!(self.depth, Depth::Chosen(..)) && rounds < PATIENCE;
-            let is_settled = self.unanswered == 0 && (self.behind.is_empty() || !self.was_told);
-            let is_complete = is_settled || (self.was_told && !is_soon);
+            let is_answered = self.unanswered == 0;
+            let is_settled = is_answered && self.behind.is_empty();
+            let is_complete = is_settled || ((self.was_told || is_answered) && !is_soon);
             if is_complete && (!self.was_told || !self.touched.is_empty()) {
                 self.was_told = true;
                 return Ok(std::mem::take(&mut self.touched));
+            }
+        }
+    }
+
+    /// `None`: the lists that were waited for do not come.
+    async fn first_news(&mut self) -> Option<TreeNews> {
+        if self.unanswered > 0 || self.behind.is_empty() {
+            self.behind_until = None;
+            return match self.waits.next().await {
+                Some(news) => Some(news),
+                // The top is waited for all the time.
+                None => std::future::pending().await,
+            };
+        }
+        let clock = self.session.clock().clone();
+        let until = *self.behind_until.get_or_insert_with(|| clock.now() + LIST_COMES_WITHIN);
+        tokio::select! {
+            biased;
+            Some(news) = self.waits.next() => Some(news),
+            () = clock.sleep_until(until) => {
+                self.behind.clear();
+                None
             }
         }
     }
@@ -282,29 +317,14 @@ impl Tree {
                     return Ok(());
                 };
                 if is_overlooked {
-                    self.bytes -= node.bytes();
-                    let before = node.found.take();
-                    (node.denied, node.looks_again) = (Some(self.session.now()), None);
-                    node.patience = (node.patience * 2).clamp(LOOKS_AGAIN, LOOK_AFTER);
-                    let (may_be_another, patience) = (node.listed > watching.asked(), node.patience);
-                    let is_shown = matches!(self.depth, Depth::Chosen(..));
-                    if !is_shown {
-                        self.session.skip(&path, Flaw::Denied);
-                    }
-                    if is_shown || before.is_some() {
-                        self.touched.insert(path.clone());
-                    }
-                    if may_be_another {
-                        self.look_again(path, LOOKS_AGAIN);
-                    } else if !is_shown {
-                        self.look_again(path, patience);
-                    }
+                    self.overlook(path, watching.asked());
                     return Ok(());
                 }
                 let found = self.depth.kept(seen?.0);
                 let is_gone = found.is_none();
                 (node.looks_again, node.patience) = (None, Duration::ZERO);
-                let is_replaced = node.is_replaced_by(&found) || node.denied.take().is_some();
+                let was_denied = node.denied.take().is_some();
+                let is_replaced = node.is_replaced_by(&found) || was_denied;
                 let is_there_again = is_gone && node.listed >= watching.asked();
                 node.is_gone = is_gone;
                 self.bytes -= node.bytes();
@@ -326,7 +346,7 @@ impl Tree {
                     // What is still asked for below it may be answered of what takes its place, and goes when that is
                     // found.
                     self.forget_family(&path).into_iter().for_each(|child| self.forget(child));
-                    if before.is_some() && matches!(self.depth, Depth::Chosen(..)) {
+                    if matches!(self.depth, Depth::Chosen(..)) {
                         self.behind.insert(path::parent(&path).to_owned());
                     }
                     return Ok(());
@@ -337,6 +357,28 @@ impl Tree {
             TreeNews::TopList { .. } | TreeNews::List { .. } => {}
         }
         Ok(())
+    }
+
+    /// We may not read it, as the answer says to what was asked then.
+    fn overlook(&mut self, path: String, asked: Moment) {
+        let Some(node) = self.nodes.get_mut(&path) else { return };
+        self.bytes -= node.bytes();
+        let before = node.found.take();
+        (node.denied, node.looks_again) = (Some(self.session.now()), None);
+        node.patience = (node.patience * 2).clamp(LOOKS_AGAIN, LOOK_AFTER);
+        let (may_be_another, patience) = (node.listed > asked, node.patience);
+        let is_shown = matches!(self.depth, Depth::Chosen(..));
+        if !is_shown {
+            self.session.skip(&path, Flaw::Denied);
+        }
+        if is_shown || before.is_some() {
+            self.touched.insert(path.clone());
+        }
+        if may_be_another {
+            self.look_again(path, LOOKS_AGAIN);
+        } else if self.looks_at_denied {
+            self.look_again(path, patience);
+        }
     }
 
     // ---- what was listed
@@ -359,6 +401,9 @@ impl Tree {
                 if is_overlooked {
                     // Nothing would tell any more who comes and goes.
                     self.forget_family(&path).into_iter().for_each(|child| self.forget(child));
+                    if self.looks_at_denied {
+                        self.overlook(path, watching.asked());
+                    }
                     return Ok(());
                 }
                 let is_gone = node.is_gone;

@@ -24,6 +24,8 @@ struct ServerState {
     shown: Children,
     /// What the leader knows, where this one lags.
     now: Option<Children>,
+    /// What is listed there, and has gone.
+    gone: &'static str,
     generation: u64,
     watches: Vec<(String, bool, oneshot::Sender<Event>)>,
 }
@@ -33,6 +35,7 @@ impl ServerOfChildren {
         ServerOfChildren(Arc::new(Mutex::new(ServerState {
             shown,
             now: None,
+            gone: "",
             generation: 1,
             watches: Vec::new(),
         })))
@@ -77,8 +80,13 @@ impl Script for ServerOfChildren {
     }
 
     fn watch_data(&self, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
-        let children = self.state().shown.0;
-        let found = children.iter().find(|(name, _)| path::join(TOP, name) == path);
+        let (children, gone) = {
+            let state = self.state();
+            (state.shown.0, state.gone)
+        };
+        let is_it = |name: &str| name != gone && path::join(TOP, name) == path;
+        let top = ("", 1);
+        let found = children.iter().find(|(name, _)| is_it(name)).or((path == TOP).then_some(&top));
         let answer = found.map(|(_, czxid)| {
             let stat = Stat { czxid: *czxid, mzxid: *czxid, ..Stat::default() };
             (Vec::new(), stat, self.watch(path, false))
@@ -110,9 +118,7 @@ async fn next(tree: &mut Tree) -> Vec<String> {
 #[tokio::test]
 async fn what_an_event_has_told_to_be_gone_is_not_found_again_on_a_server_that_lags() -> Result<()> {
     let server = ServerOfChildren::of((&[("a", 2), ("b", 3)], 3));
-    let (clock, dial) = (Arc::new(SystemClock), Box::new(server.clone()));
-    let session =
-        Session::open("scripted".to_owned(), ClientOptions::default(), clock, dial, Arc::default()).await?;
+    let session = session_with(&server).await?;
     let mut tree = Tree::new(&session, "watch", TOP, Depth::Children);
     assert_eq!(next(&mut tree).await, ["a", "b"]);
 
@@ -134,5 +140,34 @@ async fn what_an_event_has_told_to_be_gone_is_not_found_again_on_a_server_that_l
     server.reconnect((&[("a", 1), ("b", 3), ("c", 4)], 1), None);
     assert_eq!(next(&mut tree).await, ["b", "c"]);
     assert_eq!(next(&mut tree).await, ["a", "b", "c"]);
+    Ok(())
+}
+
+async fn session_with(server: &ServerOfChildren) -> Result<Arc<Session>> {
+    let (clock, dial) = (Arc::new(SystemClock), Box::new(server.clone()));
+    Session::open("scripted".to_owned(), ClientOptions::default(), clock, dial, Arc::default()).await
+}
+
+fn first(_: &str, _: &str, names: &BTreeSet<String>) -> BTreeMap<String, NodePart> {
+    names.first().map(|name| (name.clone(), NodePart::Data)).into_iter().collect()
+}
+
+#[tokio::test]
+async fn the_first_of_a_line_that_has_gone_is_not_told_before_the_next_but_for_a_while() -> Result<()> {
+    let server = ServerOfChildren::of((&[("a", 2), ("b", 3)], 3));
+    server.state().gone = "a";
+    let session = session_with(&server).await?;
+    let room = Room { nodes: usize::MAX, bytes: usize::MAX };
+    let mut tree = Tree::new(&session, "watch", TOP, Depth::Chosen(first, room));
+    let early = tokio::time::timeout(Duration::from_millis(100), tree.next()).await;
+    assert!(early.is_err(), "its list is on the way");
+    server.state().shown = (&[("b", 3)], 4);
+    server.tell(TOP, true, Event::ChildrenChanged);
+    assert_eq!(next(&mut tree).await, ["top", "b"]);
+
+    // No list comes.
+    server.state().gone = "b";
+    server.tell("/top/b", false, Event::Deleted);
+    assert_eq!(next(&mut tree).await, ["top"]);
     Ok(())
 }
