@@ -10,8 +10,8 @@
 //!    is asked for once more.
 //! 6. What is told at first is no older than the beginning: one `sync` goes ahead of all that is asked for until then.
 //! 7. A node that we may not read is left out, and does not keep the others from being told. No event tells that its access list
-//!    was changed: it is looked at again when a later list names it, and without news, too, at last once in `LOOK_AFTER`.
-//!    Who chooses has that only where it asks for it.
+//!    was changed: it is looked at again when a later list names it, and without news, too, at last once in `LOOK_AFTER`, or less
+//!    often where many are so. Who chooses has that only where it asks for it.
 //! 8. A caller that chooses looks at a limited number of nodes. The others are looked at when there is room: their
 //!    names are known.
 
@@ -103,6 +103,8 @@ pub(crate) struct Tree {
     looks: bool,
     /// Whether what we may not read is.
     looks_at_denied: bool,
+    /// How many we may not read.
+    denied: u32,
     nodes: BTreeMap<String, TreeNode>,
     /// By parent, the names of those in `nodes`.
     families: BTreeMap<String, BTreeSet<String>>,
@@ -141,6 +143,7 @@ impl Tree {
             depth,
             looks: false,
             looks_at_denied: !matches!(depth, Depth::Chosen(..)),
+            denied: 0,
             nodes: BTreeMap::new(),
             families: BTreeMap::new(),
             bytes: 0,
@@ -324,6 +327,7 @@ impl Tree {
                 let is_gone = found.is_none();
                 (node.looks_again, node.patience) = (None, Duration::ZERO);
                 let was_denied = node.denied.take().is_some();
+                self.denied -= u32::from(was_denied);
                 let is_replaced = node.is_replaced_by(&found) || was_denied;
                 let is_there_again = is_gone && node.listed >= watching.asked();
                 node.is_gone = is_gone;
@@ -364,8 +368,10 @@ impl Tree {
         let Some(node) = self.nodes.get_mut(&path) else { return };
         self.bytes -= node.bytes();
         let before = node.found.take();
+        self.denied += u32::from(node.denied.is_none());
         (node.denied, node.looks_again) = (Some(self.session.now()), None);
-        node.patience = (node.patience * 2).clamp(LOOKS_AGAIN, LOOK_AFTER);
+        let least = LOOKS_AGAIN.max(LOOKS_AT_ONE.saturating_mul(self.denied - 1));
+        node.patience = node.patience.saturating_mul(2).clamp(least, least.max(LOOK_AFTER));
         let (may_be_another, patience) = (node.listed > asked, node.patience);
         let is_shown = matches!(self.depth, Depth::Chosen(..));
         if !is_shown {
@@ -512,6 +518,7 @@ impl Tree {
         while let Some(path) = pending.pop() {
             if let Some(node) = self.nodes.remove(&path) {
                 self.bytes -= room::of_path(&path) + node.bytes();
+                self.denied -= u32::from(node.denied.is_some());
                 if node.found.is_some() {
                     self.touched.insert(path.clone());
                 }

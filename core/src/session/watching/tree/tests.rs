@@ -26,6 +26,8 @@ struct ServerState {
     now: Option<Children>,
     /// What is listed there, and has gone.
     gone: &'static str,
+    /// Nobody may read the children; how often that was tried.
+    denied: Option<usize>,
     generation: u64,
     watches: Vec<(String, bool, oneshot::Sender<Event>)>,
 }
@@ -36,6 +38,7 @@ impl ServerOfChildren {
             shown,
             now: None,
             gone: "",
+            denied: None,
             generation: 1,
             watches: Vec::new(),
         })))
@@ -81,7 +84,11 @@ impl Script for ServerOfChildren {
 
     fn watch_data(&self, path: &str) -> Flight<(Vec<u8>, Stat, Watch)> {
         let (children, gone) = {
-            let state = self.state();
+            let mut state = self.state();
+            if let Some(tried) = &mut state.denied {
+                *tried += 1;
+                return Box::pin(ready(Err(WireError::NoAuth)));
+            }
             (state.shown.0, state.gone)
         };
         let is_it = |name: &str| name != gone && path::join(TOP, name) == path;
@@ -169,5 +176,21 @@ async fn the_first_of_a_line_that_has_gone_is_not_told_before_the_next_but_for_a
     server.state().gone = "b";
     server.tell("/top/b", false, Event::Deleted);
     assert_eq!(next(&mut tree).await, ["top"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn many_that_may_not_be_read_are_not_all_looked_at_soon() -> Result<()> {
+    const MANY: Children =
+        (&[("a", 2), ("b", 3), ("c", 4), ("d", 5), ("e", 6), ("f", 7), ("g", 8), ("h", 9), ("i", 10)], 10);
+    let server = ServerOfChildren::of(MANY);
+    server.state().denied = Some(0);
+    let session = session_with(&server).await?;
+    let mut tree = Tree::new(&session, "watch", TOP, Depth::Children);
+    assert!(next(&mut tree).await.is_empty());
+    // The first is looked at after a second, the others later, one after the other.
+    let _ = tokio::time::timeout(Duration::from_secs(2), tree.next()).await;
+    let tried = server.state().denied.unwrap_or_default();
+    assert!((MANY.0.len()..=MANY.0.len() + 2).contains(&tried), "{tried}");
     Ok(())
 }
