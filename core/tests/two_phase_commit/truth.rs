@@ -170,6 +170,26 @@ async fn what_is_taken_back_from_who_took_it_over_is_ended_by_the_handle_that_be
     nothing_left(&coordinator).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_taken_back_and_aborted_is_cleared_away_though_nobody_asks() {
+    let server = server();
+    let (first, second, b) = (Apart::of(&server).await, Apart::of(&server).await, client(&server).await);
+    let (coordinator, asked) = (coordinator(&first.client), site(&b, "a").await);
+    let brief = Duration::from_secs(3);
+    drop(coordinator.begin("one", &["a"], b"chairs", brief).await.expect("begun"));
+    first.is_cut_off(&server);
+    let heir = of(&second.client, CommitMode::Coordinator);
+    assert_eq!(soon("recover", heir.recover()).await.expect("taken over").len(), 1);
+    second.is_cut_off(&server);
+    first.ground.clear_faults();
+    assert_eq!(soon("recover", coordinator.recover()).await.expect("asked").len(), 1, "it is taken back");
+    coordinator.decide_abort("one", "").await.expect("decided");
+    for proposal in asked.pending().await.expect("asked") {
+        proposal.acknowledge().await.expect("done");
+    }
+    nothing_left(&asked).await;
+}
+
 /// A client that gives up when no server has answered for a moment, and whose way to the server can be cut.
 async fn impatient(server: &Server) -> Apart {
     let ground = Ground::real(server.connect_string(), String::new());

@@ -36,8 +36,10 @@ pub(super) fn attend(hand: &Hand, transaction: &Arc<KnownTransaction>) {
         return;
     }
     commits.is_attended(transaction);
+    // From here on whoever finds a newer one says it to the transaction, too.
+    transaction.mark.fetch_max(hand.mark(), Ordering::AcqRel);
     let (attending, presence) = (Attending(transaction.clone()), commits.presence());
-    let (layout, about, mark) = (commits.layout.clone(), session.clone(), hand.shared_mark());
+    let (layout, about) = (commits.layout.clone(), session.clone());
     // Not kept: it has the client, whose end ends this.
     let commits = Arc::downgrade(commits);
     let transaction = transaction.clone();
@@ -53,7 +55,7 @@ pub(super) fn attend(hand: &Hand, transaction: &Arc<KnownTransaction>) {
                 // Left to who recovers it.
                 () = about.until_closing() => return,
             }
-            let version = mark.load(Ordering::Acquire);
+            let version = transaction.mark.load(Ordering::Acquire);
             let ended = EndedTransaction::new(&layout, &transaction, version, Outcome::Abort);
             ended.end(&about, Weak::upgrade(&commits));
         }

@@ -99,11 +99,6 @@ impl Hand {
     pub(super) fn mark(&self) -> i32 {
         self.mark.load(Ordering::Acquire)
     }
-
-    /// The same for who does not keep it in hand.
-    pub(super) fn shared_mark(&self) -> Arc<AtomicI32> {
-        self.mark.clone()
-    }
 }
 
 impl Drop for Hand {
@@ -210,6 +205,9 @@ impl Commits {
     /// A transaction whose mark has that version. `None`: somebody has it already, and knows the version then: others may have taken
     /// it over meanwhile, and this handle from them.
     pub(super) fn take_in_hand(self: &Arc<Self>, nonce: &str, mark: i32) -> Option<Hand> {
+        if let Some(attended) = self.attended(nonce) {
+            attended.mark.fetch_max(mark, Ordering::AcqRel);
+        }
         let mut held = self.hands.held();
         if let Some(known) = held.get(nonce) {
             known.fetch_max(mark, Ordering::AcqRel);

@@ -46,6 +46,8 @@ pub(super) struct KnownTransaction {
     complete: OnceLock<Moment>,
     /// Whether its coordinator sees to it in the background.
     pub(super) is_attended: watch::Sender<bool>,
+    /// The newest version of the coordinator's mark that is ours, while it is attended to: hands come and go.
+    pub(super) mark: AtomicI32,
     /// The version of the coordinator's mark that is on its way out.
     ended: AtomicI32,
 }
@@ -60,6 +62,7 @@ impl KnownTransaction {
             voted: OnceLock::new(),
             complete: OnceLock::new(),
             is_attended: watch::Sender::new(false),
+            mark: AtomicI32::new(0),
             ended: AtomicI32::new(-1),
         }
     }
