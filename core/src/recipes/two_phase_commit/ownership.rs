@@ -4,8 +4,8 @@
 //! A mark in the transaction says whose it is, by the name of a coordinator. An ephemeral node of that name says that it is
 //! there. `recover` of `coordinator` takes over what nobody has who is there.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use tokio::sync::Notify;
@@ -76,9 +76,16 @@ struct Hands {
     held: Mutex<HashMap<String, Arc<AtomicI32>>>,
     /// Those whose begin was given up and that were committed all the same, until somebody is told.
     committed: Mutex<Vec<(Key, Header)>>,
-    /// How many are done with, and the servers have not been told.
-    ending: AtomicUsize,
+    /// Those that are done with, and the servers have not been told.
+    endings: Mutex<Endings>,
     ended: Notify,
+}
+
+/// What is on its way to the servers, by numbers in the order in which it began.
+#[derive(Default)]
+struct Endings {
+    next: u64,
+    under_way: BTreeSet<u64>,
 }
 
 impl Hands {
@@ -111,12 +118,25 @@ impl Drop for Hand {
 }
 
 /// Something is on its way to the servers.
-pub(super) struct TransactionEnding(Arc<Commits>);
+pub(super) struct TransactionEnding {
+    commits: Arc<Commits>,
+    number: u64,
+}
 
 impl Drop for TransactionEnding {
     fn drop(&mut self) {
-        let hands = &self.0.hands;
-        if hands.ending.fetch_sub(1, Ordering::AcqRel) == 1 {
+        // A forked child: a thread that stayed with the parent may have had the lock.
+        if !self.commits.client.process().is_present() {
+            return;
+        }
+        let hands = &self.commits.hands;
+        let is_oldest = {
+            let mut endings = lock(&hands.endings);
+            let is_oldest = endings.under_way.first() == Some(&self.number);
+            endings.under_way.remove(&self.number);
+            is_oldest
+        };
+        if is_oldest {
             hands.ended.notify_waiters();
         }
     }
@@ -229,17 +249,22 @@ impl Commits {
 
     /// The servers are to be told of something, until that is dropped.
     pub(super) fn ending(self: &Arc<Self>) -> TransactionEnding {
-        self.hands.ending.fetch_add(1, Ordering::AcqRel);
-        TransactionEnding(self.clone())
+        let mut endings = lock(&self.hands.endings);
+        let number = endings.next;
+        endings.next += 1;
+        endings.under_way.insert(number);
+        TransactionEnding { commits: self.clone(), number }
     }
 
-    /// Waits until the servers have been told of everything that this handle is done with, or that was given up.
+    /// Waits until the servers have been told of everything that this handle is done with by now, or that was given up. What comes
+    /// after that is not waited for: there may be no end of it.
     pub(super) async fn wait_until_told(&self, call: &mut Call, verb: &str) -> Result<()> {
         let told = async {
+            let until = lock(&self.hands.endings).next;
             loop {
                 let mut ended = std::pin::pin!(self.hands.ended.notified());
                 ended.as_mut().enable();
-                if self.hands.ending.load(Ordering::Acquire) == 0 {
+                if lock(&self.hands.endings).under_way.first().is_none_or(|oldest| *oldest >= until) {
                     return Ok(());
                 }
                 ended.await;
