@@ -60,11 +60,14 @@ pub fn shut_down(limit: Option<Duration>) -> Result<()> {
         runtime::shut_down();
         let _ending = pool::ending();
         loop {
+            // Those that still ran may have begun something: then all that once more, and nothing that it has set is to end.
+            if is_begun_anew()? {
+                break;
+            }
             log::end();
             system_clock::end();
             let are_gone = threads::are_gone();
-            // Those that still ran may have begun something: then all that once more.
-            if !runtime::is_over() || what_goes_on()?.is_some() {
+            if is_begun_anew()? {
                 break;
             }
             if are_gone {
@@ -78,6 +81,10 @@ pub fn shut_down(limit: Option<Duration>) -> Result<()> {
             thread::sleep(LOOK_AGAIN);
         }
     }
+}
+
+fn is_begun_anew() -> Result<bool> {
+    Ok(!runtime::is_over() || what_goes_on()?.is_some())
 }
 
 /// Why the library cannot end yet, if so; Invalid where waiting does not help.

@@ -523,15 +523,16 @@ impl ServerSession {
         if self.alarm_is_set.swap(true, Ordering::AcqRel) {
             return;
         }
-        let server_session = Arc::downgrade(self);
+        let alarm = LeaseAlarm(Arc::downgrade(self));
         let end = self.certain_until();
         // First when it runs short, then when it runs out.
         let at = if self.is_low.load(Ordering::Acquire) { end } else { end - self.session_timeout() / 8 };
         self.clock.alarm(
             at,
             Box::new(move || {
-                let Some(server_session) = server_session.upgrade() else { return };
-                server_session.alarm_is_set.store(false, Ordering::Release);
+                let Some(server_session) = alarm.0.upgrade() else { return };
+                // The next may be set below.
+                drop(alarm);
                 let held = lock(&server_session.tenants).len();
                 if held == 0 {
                     return;
@@ -562,6 +563,17 @@ impl ServerSession {
             if told.is_err() {
                 tracing::error!(target: "zkrecipes", event = "loss_panicked", "telling a loss panicked; the library goes on");
             }
+        }
+    }
+}
+
+/// The alarm of a lease, which may be dropped without a ring: then the next hold sets another one.
+struct LeaseAlarm(Weak<ServerSession>);
+
+impl Drop for LeaseAlarm {
+    fn drop(&mut self) {
+        if let Some(server_session) = self.0.upgrade() {
+            server_session.alarm_is_set.store(false, Ordering::Release);
         }
     }
 }
