@@ -284,7 +284,10 @@ impl Client {
     /// # Ok(()) });
     /// ```
     pub fn skipped(&self) -> BTreeMap<String, String> {
-        self.inner.session.skipped()
+        match self.process().is_present() {
+            true => self.inner.session.skipped(),
+            false => BTreeMap::new(),
+        }
     }
 
     /// Calls back at every change of state, in order. Where the client is closed already it tells `Closed`, once.
