@@ -11,7 +11,6 @@ use std::time::Duration;
 use super::Session;
 use super::call::Call;
 use super::clock::Moment;
-use super::refusal::Failure;
 use super::server_session::ServerSession;
 use super::wire::WireError;
 use crate::error::{Error, ErrorKind, Result};
@@ -40,35 +39,63 @@ pub(crate) async fn look(
     verb: &str,
     parent: &str,
 ) -> Result<()> {
+    look_at_all(session, server_session, call, verb, &[parent]).await
+}
+
+/// The same for several, in one flight.
+pub(crate) async fn look_at_all(
+    session: &Arc<Session>,
+    server_session: &Arc<ServerSession>,
+    call: &mut Call,
+    verb: &str,
+    parents: &[&str],
+) -> Result<()> {
     let options = session.options();
-    if options.access() == AclChoice::Open {
+    if options.access() == AclChoice::Open || parents.is_empty() {
         return Ok(());
     }
-    match call.ask(verb, |server| server.is_open_to_strangers(parent)).await {
-        // Asked again each time: somebody may have closed it.
-        Ok(true) if options.refuse_open_parents => return Err(refused(parent)),
-        Ok(true) => {
-            if session.is_first_time(&format!("open {parent}")) {
-                tracing::warn!(
-                    target: "zkrecipes",
-                    event = "open_parent",
-                    path = parent,
-                    "everybody may delete what stands here, for whoever made the path let them: have its access list changed, or use a \
-                     path that this client makes; the option refuse_open_parents refuses such"
-                );
+    let asked = call.ask(verb, |server| {
+        let flights: Vec<_> = parents.iter().map(|parent| server.is_open_to_strangers(parent)).collect();
+        async move {
+            let mut answers = Vec::with_capacity(flights.len());
+            for flight in flights {
+                match flight.await {
+                    Err(error) if error.is_unanswered() => return Err(error),
+                    answer => answers.push(answer),
+                }
             }
+            Ok(answers)
         }
-        // Whoever makes it is asked about then.
-        Err(Failure::Refused(WireError::NoNode)) => {
-            server_session.forget_deletions_below(parent);
-            return Ok(());
+    });
+    let answers = asked.await.map_err(|failure| failure.about(verb, parents[0]))?;
+    for (parent, answer) in parents.iter().zip(answers) {
+        match answer {
+            // Asked again each time: somebody may have closed it.
+            Ok(true) if options.refuse_open_parents => return Err(refused(parent)),
+            Ok(true) => warn(session, parent),
+            // Whoever makes it is asked about then.
+            Err(WireError::NoNode) => {
+                server_session.forget_deletions_below(parent);
+                continue;
+            }
+            // Not for us to know: then it is not everybody's.
+            Ok(false) | Err(_) => {}
         }
-        // Not for us to know: then it is not everybody's.
-        Ok(false) | Err(Failure::Refused(_)) => {}
-        Err(failure) => return Err(failure.about(verb, parent)),
+        server_session.vouch_for(parent, None);
     }
-    server_session.vouch_for(parent, None);
     Ok(())
+}
+
+fn warn(session: &Session, parent: &str) {
+    if session.is_first_time(&format!("open {parent}")) {
+        tracing::warn!(
+            target: "zkrecipes",
+            event = "open_parent",
+            path = parent,
+            "everybody may delete what stands here, for whoever made the path let them: have its access list changed, or use a \
+             path that this client makes; the option refuse_open_parents refuses such"
+        );
+    }
 }
 
 /// How often a parent is looked at of which no answer tells that it is another node by now: one request a second.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::told::{SAID, events, said_of};
 use crate::support::{client, connected, eventually, lock_of, options, server};
 use zkrecipes::{AclChoice, Auth, Client, CreateMode, ErrorKind, GroupOptions, QueueOptions, Result};
-use zkrecipes_embedded::Server;
+use zkrecipes_embedded::{Fault, Server};
 
 const TEN: Duration = Duration::from_secs(10);
 
@@ -247,4 +247,21 @@ async fn who_takes_part_in_a_transaction_asks_who_may_take_that_away() {
         assert_eq!(error.kind(), ErrorKind::Denied, "{what}, {folder}: {error}");
         assert!(error.to_string().contains("refuse_open_parents"), "{what}, {folder}: {error}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_begin_asks_once_however_often_it_tries_and_who_takes_nothing_over_does_not() {
+    let server = server();
+    let client = connected(&server, ours()).await;
+    let commits = client.two_phase_commit("/asks", Default::default()).expect("valid");
+    let begin = async |id: &str| commits.begin(id, &["stock"], b"", Duration::from_secs(60)).await;
+    drop(begin("first").await.expect("begun"));
+    let asked = || server.count("getACL", "/asks/**");
+    let before = asked();
+    let lost = server.inject(Fault::drop_before("multi").path("/asks/transactions/second"));
+    drop(begin("second").await.expect("begun"));
+    assert!(server.fault_fired(lost));
+    assert_eq!(asked() - before, 3, "the transactions, the outcomes, one inbox");
+    assert_eq!(commits.recover().await.expect("asked").len(), 2);
+    assert_eq!(asked() - before, 3, "they are its own");
 }

@@ -129,9 +129,13 @@ impl BeginAttempt {
 
     async fn write(&mut self, call: &mut Call) -> Result<CommitTransaction> {
         let node = self.commits.layout.transaction(&self.key.id);
+        let mut looked_in = None;
         loop {
             let server_session = call.server_session(BEGIN).await?;
-            self.look_at_parents(&server_session, call).await?;
+            if looked_in != Some(server_session.session_id()) {
+                self.look_at_parents(&server_session, call).await?;
+                looked_in = Some(server_session.session_id());
+            }
             if let Some(asked) = self.asked.clone() {
                 if self.since.is_some_and(|since| call.now().since(since) > OUTCOME_STANDS / 2) {
                     // What others have left of it may be gone as well.
@@ -168,7 +172,11 @@ impl BeginAttempt {
                             self.commits.forget_session_node().await;
                             call.retry_after_loss(BEGIN).await?;
                         }
-                        _ => self.make_folders(&server_session, call).await?,
+                        _ => {
+                            self.make_folders(&server_session, call).await?;
+                            // Others may have made them.
+                            looked_in = None;
+                        }
                     }
                 }
                 Err(WireError::Part { index, error }) if *error == WireError::NodeExists => {
@@ -187,10 +195,9 @@ impl BeginAttempt {
     async fn look_at_parents(&self, server_session: &Arc<ServerSession>, call: &mut Call) -> Result<()> {
         let layout = &self.commits.layout;
         let inboxes = self.header.sites.iter().map(|site| layout.inbox(site));
-        for parent in [layout.transactions(), layout.outcomes()].into_iter().chain(inboxes) {
-            open_parents::look(&self.session, server_session, call, BEGIN, &parent).await?;
-        }
-        Ok(())
+        let parents: Vec<_> = [layout.transactions(), layout.outcomes()].into_iter().chain(inboxes).collect();
+        let parents: Vec<_> = parents.iter().map(String::as_str).collect();
+        open_parents::look_at_all(&self.session, server_session, call, BEGIN, &parents).await
     }
 
     fn writes(&self, depends_on: &str) -> Vec<Write> {

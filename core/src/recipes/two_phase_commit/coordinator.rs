@@ -146,16 +146,10 @@ pub(super) async fn recover(commits: &Arc<Commits>) -> Result<Vec<CommitTransact
     let present = names(&mut call, &layout.coordinators()).await?;
     // Should this end half-way, what is dropped here is ours and in nobody's hand: the next one answers it.
     let mut taken = Vec::new();
-    let orphans = list_orphans(layout, &mut call, &own, &present, ids).await?;
-    if !orphans.is_empty() {
-        // Whoever began them is told by what is left there.
-        let server_session = call.server_session(RECOVER).await?;
-        open_parents::look(&session, &server_session, &mut call, RECOVER, &layout.outcomes()).await?;
-    }
-    for id in orphans {
-        let Some((hand, header, stat)) = take_over(commits, &mut call, &id, &own, &present).await? else {
-            continue;
-        };
+    let mut has_looked = false;
+    for id in list_orphans(layout, &mut call, &own, &present, ids).await? {
+        let taking = take_over(commits, &mut call, &id, &own, &present, &mut has_looked);
+        let Some((hand, header, stat)) = taking.await? else { continue };
         let now = session.now();
         let deadline = commits.servers_time.deadline(&header, &stat, now);
         let key = header.key(&id);
@@ -248,6 +242,7 @@ async fn take_over(
     id: &str,
     own: &str,
     present: &[String],
+    has_looked: &mut bool,
 ) -> Result<Option<(Hand, Header, Stat)>> {
     let layout = &commits.layout;
     let node = layout.transaction(id);
@@ -288,6 +283,11 @@ async fn take_over(
             Write::Set { path: mark.clone(), data: own.as_bytes().to_vec(), version: Some(seen.version) },
         ];
         let server_session = call.server_session(RECOVER).await?;
+        if !std::mem::replace(has_looked, true) {
+            // Whoever began it is told by what is left there.
+            let session = commits.client.session()?;
+            open_parents::look(&session, &server_session, call, RECOVER, &layout.outcomes()).await?;
+        }
         match call.receive(RECOVER, server_session.multi(&writes)).await? {
             Ok(applied) => {
                 let Some(Applied::Set(written)) = applied.into_iter().nth(2) else { continue };
