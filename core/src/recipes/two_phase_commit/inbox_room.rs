@@ -91,7 +91,8 @@ fn too_many(there: usize, site: Option<&str>) -> Error {
         ),
         None => format!(
             "too large: {there} transactions are not over, and nothing more begins at {MOST}. Ask those that were begun for \
-             their outcome, and what recover answers; and let sites acknowledge. history says what each waits for"
+             their outcome, and what recover answers; and let sites acknowledge. What was aborted goes by itself within a minute, once \
+             its sites have acknowledged. history says what each waits for"
         ),
     };
     Error::new(ErrorKind::TooLarge, message)
