@@ -166,10 +166,17 @@ pub fn listen(level: Level, ear: impl Fn(&Record) + Send + Sync + 'static) -> Li
 }
 
 fn refresh() {
-    let most = listeners().map(|node| node.level.load(Ordering::Acquire)).max().unwrap_or_default();
-    if LEVEL.swap(most, Ordering::AcqRel) != most {
-        // Where nobody listens an event costs one look at a number.
-        tracing::callsite::rebuild_interest_cache();
+    let wanted = || listeners().map(|node| node.level.load(Ordering::Acquire)).max().unwrap_or_default();
+    loop {
+        let most = wanted();
+        if LEVEL.swap(most, Ordering::AcqRel) != most {
+            // Where nobody listens an event costs one look at a number.
+            tracing::callsite::rebuild_interest_cache();
+        }
+        // Another thread may have come in between, and the older of the two numbers been set last.
+        if wanted() == most {
+            return;
+        }
     }
 }
 
