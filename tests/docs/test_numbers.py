@@ -96,7 +96,7 @@ def test_a_default_of_a_page_is_that_of_the_description(page: str, pattern: str,
 
 def runs(server: str) -> tuple[int, int]:
     """How many scenarios are played on a server, and how many there are."""
-    words = [ROOT / "target/debug/scenarios", "--lang", "rust", "--server", server, "--list"]
+    words = [str(ROOT / "target/debug/scenarios"), "--lang", "rust", "--server", server, "--list"]
     told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     found = re.fullmatch(r"(\d+) runs of (\d+) scenarios", told.splitlines()[-1])
     assert found, told
