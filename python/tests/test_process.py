@@ -421,6 +421,22 @@ async def main():
         await asyncio.sleep(0.01)
 Loop().run_until_complete(main())
 """,
+    **{
+        f"{worker} that goes on": f"""
+{LATE}
+{made}
+threading.Thread(target=of.{verb}, args=({arguments}), daemon=True).start()
+entered.wait()
+"""
+        for worker, made, verb, arguments in [
+            ("a leader", "of = client.election('/leader')", "run", "busy,"),
+            ("a worker on an item", "of = client.queue('/queue'); of.put('tea')", "process", "busy,"),
+            ("who waits for a worker", "of = client.queue('/queue'); of.put('tea')", "process", "busy, 2"),
+            ("who waits for partitions", "of = client.partitioner('/partitions', 1)", "run", "busy,"),
+            ("a change of a value", "of = client.config('/config')", "update", "busy,"),
+            ("a change of a node", "of = client.nodes; of.create('/node')", "update", "'/node', busy"),
+        ]
+    },
     "an item": """
 queue = zkrecipes.Client(hosts).queue("/queue")
 queue.put_many(["one", "two"])

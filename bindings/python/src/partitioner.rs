@@ -4,6 +4,7 @@ use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use zkrecipes::{ErrorKind, drive};
 
+use crate::attach::call;
 use crate::client::Origin;
 use crate::convert::text;
 use crate::errors::OrRaise;
@@ -46,7 +47,9 @@ impl Partitioner {
     /// Ctrl-C asks for the partitions as `leave()` does, and waits for the work. A second one, or one while it waits for
     /// the work, gives back what is left and waits for nothing.
     fn run(slf: &Bound<'_, Self>, work: Arg) -> PyResult<()> {
-        slf.py().import("zkrecipes._partitions")?.call_method1("run", (slf, work)).map(drop)
+        let run = slf.py().import("zkrecipes._partitions")?.getattr("run")?;
+        let arguments = (slf, work).into_pyobject(slf.py())?;
+        call(&run, &arguments).map(drop)
     }
 }
 

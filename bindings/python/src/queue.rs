@@ -5,6 +5,7 @@ use pyo3::types::PyCFunction;
 use zkrecipes::drive;
 
 use crate::answer::list;
+use crate::attach::call;
 use crate::callback;
 use crate::client::Origin;
 use crate::convert;
@@ -204,7 +205,9 @@ impl BacklogBase {
     #[pyo3(signature = (work, concurrency=None), text_signature = "($self, work, concurrency=1)")]
     fn process(&self, py: Python<'_>, work: Arg, concurrency: Option<Arg>) -> PyResult<()> {
         let workers = self.workers(work, concurrency)?;
-        py.import("zkrecipes._processing")?.call_method1("run", (workers, work, self.core.path())).map(drop)
+        let run = py.import("zkrecipes._processing")?.getattr("run")?;
+        let arguments = (workers, work, self.core.path()).into_pyobject(py)?;
+        call(&run, &arguments).map(drop)
     }
 }
 

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use zkrecipes::drive;
 
+use crate::attach::call;
 use crate::face::{Answered, Arg};
 use crate::generated::docs::doc_of;
 use crate::generated::{Config, Nodes};
@@ -19,8 +20,9 @@ impl Config {
     /// meanwhile, `change` is called again, with that value. Returns what was set. Each change is made once, also where an
     /// answer got lost; ConnectionLost: nobody can know whether it was made. What `change` raises sets nothing.
     fn update(slf: &Bound<'_, Self>, change: Arg) -> Answered {
-        let updates = slf.py().import("zkrecipes._updates")?;
-        updates.call_method1("update_config", (slf, change)).map(Bound::unbind)
+        let update = slf.py().import("zkrecipes._updates")?.getattr("update_config")?;
+        let arguments = (slf, change).into_pyobject(slf.py())?;
+        call(&update, &arguments).map(Bound::unbind)
     }
 }
 
@@ -29,7 +31,8 @@ impl Nodes {
     /// Replaces the data of a node by what `change` returns for it. If somebody sets it meanwhile, `change` is called
     /// again, with that. NoNode: there is no such node. ConnectionLost: the data may have been replaced, or not.
     fn update(slf: &Bound<'_, Self>, path: Arg, change: Arg) -> Answered {
-        let updates = slf.py().import("zkrecipes._updates")?;
-        updates.call_method1("update_node", (slf, path, change)).map(Bound::unbind)
+        let update = slf.py().import("zkrecipes._updates")?.getattr("update_node")?;
+        let arguments = (slf, path, change).into_pyobject(slf.py())?;
+        call(&update, &arguments).map(Bound::unbind)
     }
 }
