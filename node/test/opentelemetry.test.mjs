@@ -38,7 +38,44 @@ promise('OpenTelemetry collects what a client counts, until it is ended', async 
     assert.equal((await collected())['zkrecipes.holds'].dataPoints[0].value.count, 1, 'up to the end')
     const holding = (await collected())['zkrecipes.holding'].dataPoints[0]
     assert.equal(holding.value, 1, 'what was read last')
+    const again = observe(client, provider.getMeter('test'))
+    await client.lock(world.path()).run(() => {})
+    stop()
+    const { 'zkrecipes.holds': holds, 'zkrecipes.acquisitions': acquisitions } = await collected()
+    assert.deepEqual([holds.dataPoints[0].value.count, acquisitions.dataPoints[0].value], [2, 2], 'it goes on')
+    again()
   } finally {
     await provider.shutdown()
   }
+})
+
+promise('a collection records a share of many durations, and the next have the rest', async (world) => {
+  const client = await world.connect()
+  const { waits } = client.metrics
+  const bounds = waits.buckets.map(({ le }) => le)
+  const [low, high] = [bounds[0], bounds.at(-1)]
+  // 24,000 up to the first bound, 1,000 up to the last one, and two above it.
+  const counted = { count: 25_002, sum: 1_000 * high + 2 * high + low, buckets: bounds.map((le) => ({ le, count: le === high ? 25_000 : 24_000 })) }
+  const recorded = []
+  let read
+  const instrument = {}
+  const meter = {
+    createObservableCounter: () => instrument,
+    createObservableGauge: () => instrument,
+    createHistogram: (name) => ({ record: (value) => name === 'zkrecipes.waits' && recorded.push(value) }),
+    addBatchObservableCallback: (callback) => (read = callback),
+    removeBatchObservableCallback: () => {}
+  }
+  const many = { get metrics() { return { ...client.metrics, waits: counted } } }
+  observe(many, meter)
+  const seen = []
+  for (let collection = 0; collection < 4; collection++) {
+    read({ observe: () => {} })
+    seen.push(recorded.length)
+  }
+  assert.ok(seen[0] >= 10_000 && seen[0] <= 10_003, `${seen}`)
+  assert.deepEqual(seen.slice(2), [25_002, 25_002])
+  assert.deepEqual([recorded.filter((value) => value <= low).length, recorded.filter((value) => value > high).length], [24_000, 2])
+  const sum = recorded.reduce((all, value) => all + value, 0)
+  assert.ok(Math.abs(sum / counted.sum - 1) < 1e-6, `${sum} ${counted.sum}`)
 })

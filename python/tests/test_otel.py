@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import types
 from bisect import bisect_left
 from math import inf
 
@@ -63,6 +64,47 @@ def test_what_a_client_counts_is_collected_until_it_is_ended(
     assert (seen["zkrecipes.waits"]["count"], seen["zkrecipes.holds"]["count"]) == (2, 2), "up to the end"
 
 
+def test_a_client_that_is_observed_again_goes_on(client: zkrecipes.Client, reader: InMemoryMetricReader) -> None:
+    meter = MeterProvider([reader]).get_meter("test")
+    for count in (1, 2):
+        stop = otel.observe(client, meter)
+        with client.lock("/locks/otel"):
+            seen = points(reader.get_metrics_data())
+        assert seen["zkrecipes.acquisitions"] == {None: count}
+        assert seen["zkrecipes.waits"]["count"] == count
+        stop()
+        stop()
+    assert points(reader.get_metrics_data())["zkrecipes.holds"]["count"] == 2
+
+
+def test_who_observes_several_clients_by_one_meter_is_warned_and_sees_both(
+    client: zkrecipes.Client, hosts: str, reader: InMemoryMetricReader, caplog: pytest.LogCaptureFixture
+) -> None:
+    meter = MeterProvider([reader]).get_meter("test")
+    otel.observe(client, meter)
+    assert not caplog.messages
+    with zkrecipes.Client(hosts) as other, client.lock("/locks/otel"), other.lock("/locks/other"):
+        otel.observe(other, meter)
+        assert points(reader.get_metrics_data())["zkrecipes.waits"]["count"] == 2
+    assert "give each a meter of its own" in caplog.text
+
+
+def test_a_collection_records_a_share_of_many_and_the_next_have_the_rest(reader: InMemoryMetricReader) -> None:
+    counted = zkrecipes.Histogram(25_003, 9_500.0, [(1.0, 24_000), (10.0, 25_000)])
+    metrics = types.SimpleNamespace(waits=counted)
+    durations = otel._Durations(MeterProvider([reader]).get_meter("test"), "waits", "", "waits", metrics)  # type: ignore[arg-type]
+    told = otel._Told(2)
+    seen = []
+    for most in (10_000, 10_000, 10_000, 10_000, None):
+        durations.tell(told, counted, most)
+        seen.append(points(reader.get_metrics_data())["waits"])
+    assert 10_000 <= seen[0]["count"] <= 10_003
+    assert all(seen[0][bound] for bound in (1.0, 10.0, inf)), "each has a share"
+    assert [at["count"] for at in seen[2:]] == [25_003] * 3
+    assert [seen[-1][bound] for bound in (1.0, 10.0, inf)] == [24_000, 1_000, 3]
+    assert seen[-1]["sum"] == pytest.approx(counted.sum)
+
+
 def buckets(histogram: dict[object, float]) -> list[tuple[float, float]]:
     return [(bound, count) for bound, count in histogram.items() if isinstance(bound, float)]
 
@@ -73,6 +115,7 @@ def buckets(histogram: dict[object, float]) -> list[tuple[float, float]]:
         ([1, 0, 0], 0, 0.4),
         ([0, 3, 2], 0, 17.0),
         ([2, 0, 1], 2, 10_000.0),
+        ([2, 0, 1], 2, 24.0),
         ([1, 0, 0], 0, 0.0),
         ([0, 0, 0], 1, 12.5),
         ([0, 4, 0], 0, 8.0),
@@ -80,7 +123,7 @@ def buckets(histogram: dict[object, float]) -> list[tuple[float, float]]:
 )
 def test_what_stands_for_durations_has_their_buckets_and_their_sum(counts: list[int], over: int, total: float) -> None:
     bounds = [1.0, 2.0, 10.0]
-    values = [value for value, count in otel._stand_ins(bounds, counts, over, total) for _ in range(count)]
+    values = [value for at, value in otel._stand_ins(bounds, counts, over, total) for _ in range([*counts, over][at])]
     found = [0] * 4
     for value in values:
         found[bisect_left(bounds, value)] += 1

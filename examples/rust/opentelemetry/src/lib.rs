@@ -1,28 +1,47 @@
 //! The metrics of a client for a meter of OpenTelemetry's. Take this file into your program; spans need nothing but
 //! `tracing-opentelemetry`, as `main.rs` shows.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{AsyncInstrument, Histogram, Meter};
 use zkrecipes::drive::{Sample, Value};
 use zkrecipes::{Client, Metrics};
 
+/// Of one histogram. Whoever collects waits for it, and the next collections have the rest.
+const MOST_AT_ONCE: u64 = 10_000;
+
 #[derive(Default)]
 struct Observed {
     client: Mutex<Option<Client>>,
     durations: Mutex<Vec<Durations>>,
+    /// Whose callback tells the histograms: whichever is not left out of the collections.
+    first: OnceLock<&'static str>,
 }
 
-/// While this lives, the client is read, and not dropped.
-pub struct Observation(Arc<Observed>);
+/// While this lives and is not paused, the client is read; while it lives, the client is not dropped.
+pub struct Observation {
+    client: Client,
+    observed: Arc<Observed>,
+}
+
+impl Observation {
+    /// Reads the client no longer.
+    pub fn pause(&self) {
+        if lock(&self.observed.client).take().is_some() {
+            self.observed.tell(&self.client.metrics(), u64::MAX);
+        }
+    }
+
+    /// Reads it again. Histograms go on, where a new observation by the same meter would tell them everything for a second time.
+    pub fn resume(&self) {
+        *lock(&self.observed.client) = Some(self.client.clone());
+    }
+}
 
 impl Drop for Observation {
     fn drop(&mut self) {
-        if let Some(client) = lock(&self.0.client).take() {
-            self.0.tell(&client.metrics());
-        }
+        self.pause();
     }
 }
 
@@ -31,11 +50,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Observed {
-    fn tell(&self, metrics: &Metrics) {
+    fn tell(&self, metrics: &Metrics, most: u64) {
         let mut durations = lock(&self.durations);
         for sample in metrics.samples() {
             if let Value::Histogram(now) = sample.value {
-                durations.iter_mut().filter(|one| one.name == sample.name).for_each(|one| one.tell(now));
+                durations
+                    .iter_mut()
+                    .filter(|one| one.name == sample.name)
+                    .for_each(|one| one.tell(now, most));
             }
         }
     }
@@ -43,11 +65,10 @@ impl Observed {
 
 /// Has `meter` read the metrics of `client` as `zkrecipes.…` whenever they are collected: counters and gauges, with the
 /// attribute `kind` or `reason` where there are several, and histograms with the buckets that a client counts. Times are in
-/// seconds.
+/// seconds. Give each client a meter of its own: nothing tells the numbers of several apart.
 #[must_use = "what is dropped observes nothing"]
 pub fn observe(client: &Client, meter: &Meter) -> Observation {
     let observed = Arc::new(Observed::default());
-    *lock(&observed.client) = Some(client.clone());
     for sample in client.metrics().samples() {
         let name = format!("zkrecipes.{}", sample.name);
         let counter = |name, read| {
@@ -69,7 +90,9 @@ pub fn observe(client: &Client, meter: &Meter) -> Observation {
             _ => {}
         }
     }
-    Observation(observed)
+    let observation = Observation { client: client.clone(), observed };
+    observation.resume();
+    observation
 }
 
 /// What a callback does when metrics are collected: looks for the one of this name, and tells what `read` makes of it.
@@ -86,8 +109,8 @@ fn reading<T: 'static>(
             read(&sample.value, instrument);
         }
         // What cannot be observed from outside is recorded: whoever collects reads the instruments after the callbacks.
-        if name == "sessions" {
-            observed.tell(&metrics);
+        if *observed.first.get_or_init(|| name) == name {
+            observed.tell(&metrics, MOST_AT_ONCE);
         }
     }
 }
@@ -114,10 +137,12 @@ fn seconds(value: &Value<'_>, instrument: &dyn AsyncInstrument<f64>) {
 struct Durations {
     name: &'static str,
     histogram: Histogram<f64>,
-    /// Where the buckets end, in seconds, and how many durations were told up to there.
-    told: Vec<(f64, u64)>,
-    count: u64,
-    sum: Duration,
+    /// Where the buckets end, in seconds.
+    bounds: Vec<f64>,
+    /// How many each was told, those over the last bound at the end.
+    told: Vec<u64>,
+    /// Of what was told, in seconds.
+    sum: f64,
 }
 
 impl Durations {
@@ -125,45 +150,82 @@ impl Durations {
         let bounds: Vec<f64> = now.buckets.iter().map(|(bound, _)| bound.as_secs_f64()).collect();
         let histogram = meter.f64_histogram(format!("zkrecipes.{}", sample.name)).with_unit("s");
         let histogram = histogram.with_description(sample.help).with_boundaries(bounds.clone()).build();
-        let told = bounds.into_iter().map(|bound| (bound, 0)).collect();
-        Durations { name: sample.name, histogram, told, count: 0, sum: Duration::ZERO }
+        let told = vec![0; bounds.len() + 1];
+        Durations { name: sample.name, histogram, bounds, told, sum: 0.0 }
     }
 
-    fn tell(&mut self, now: &zkrecipes::Histogram) {
-        // Another thread may have read it later, and told that first.
-        if now.count <= self.count {
-            return;
-        }
-        let (mut spans, mut low, mut below) = (Vec::new(), 0.0, 0);
-        for ((high, told), (_, count)) in self.told.iter_mut().zip(&now.buckets) {
-            let up_to = count - *told;
-            spans.push((low, *high, up_to - below));
-            (*told, low, below) = (*count, *high, up_to);
-        }
-        let over = now.count - self.count - below;
-        let sum = now.sum.saturating_sub(self.sum).as_secs_f64();
-        (self.count, self.sum) = (now.count, now.sum);
-        for (value, count) in stand_ins(&spans, over, sum) {
-            (0..count).for_each(|_| self.histogram.record(value, &[]));
+    fn tell(&mut self, now: &zkrecipes::Histogram, most: u64) {
+        let mut below = 0;
+        let up_to = now.buckets.iter().map(|(_, count)| *count).chain([now.count]);
+        let counts = up_to.zip(&self.told).map(|(up_to, told)| {
+            let count = up_to - std::mem::replace(&mut below, up_to);
+            // Another thread may have read it later, and told that first.
+            count.saturating_sub(*told)
+        });
+        let counts: Vec<u64> = counts.collect();
+        let all: u64 = counts.iter().sum();
+        // No bucket waits for the others.
+        let share = |count: u64| match all <= most {
+            true => count,
+            false => count.min(count.saturating_mul(most) / all + 1),
+        };
+        for (at, value) in stand_ins(&self.bounds, &counts, now.sum.as_secs_f64() - self.sum) {
+            let now = share(counts[at]);
+            (0..now).for_each(|_| self.histogram.record(value, &[]));
+            self.told[at] += now;
+            self.sum += value * now as f64;
         }
     }
 }
 
-/// Values that fall into the buckets as the durations did of which only these are known, and have their sum. Each stands at the
-/// same part of its bucket; those over the last bound have what is left.
-fn stand_ins(spans: &[(f64, f64, u64)], over: u64, sum: f64) -> Vec<(f64, u64)> {
-    let least: f64 = spans.iter().map(|(low, _, count)| low * *count as f64).sum();
-    let most: f64 = spans.iter().map(|(_, high, count)| high * *count as f64).sum();
-    let part = if over > 0 || most == least { 0.5 } else { (sum - least) / (most - least) };
+/// For each bucket that has any a value that falls into it as the durations did of which only these are known. All together have
+/// their sum: each stands at the same part of its bucket; those over the last bound have what is left.
+fn stand_ins(bounds: &[f64], counts: &[u64], sum: f64) -> Vec<(usize, f64)> {
+    let (last, over) = (bounds.last().copied().unwrap_or(0.0), counts[bounds.len()] as f64);
+    let lows = [0.0].into_iter().chain(bounds.iter().copied());
+    let spans = lows.zip(bounds).zip(counts).map(|((low, high), count)| (low, *high, *count as f64));
+    let spans: Vec<(f64, f64, f64)> = spans.collect();
+    let least: f64 = spans.iter().map(|(low, _, count)| low * count).sum();
+    let most: f64 = spans.iter().map(|(_, high, count)| high * count).sum();
+    let part = if most == least { 0.5 } else { (sum - over * last - least) / (most - least) };
     // A value at the lower bound would be in the bucket before.
     let part = part.clamp(1e-9, 1.0);
-    let inside = spans.iter().filter(|(.., count)| *count > 0);
-    let mut values: Vec<(f64, u64)> =
-        inside.map(|(low, high, count)| ((low + part * (high - low)).min(*high), *count)).collect();
-    if over > 0 {
-        let left = sum - values.iter().map(|(value, count)| value * *count as f64).sum::<f64>();
-        let last = spans.last().map_or(0.0, |(_, high, _)| *high);
-        values.push(((left / over as f64).max(last * (1.0 + 1e-9)), over));
+    let (mut values, mut left) = (Vec::new(), sum);
+    for (at, (low, high, count)) in spans.into_iter().enumerate().filter(|(_, (.., count))| *count > 0.0) {
+        let value = (low + part * (high - low)).min(high);
+        left -= value * count;
+        values.push((at, value));
+    }
+    if over > 0.0 {
+        values.push((bounds.len(), (left / over).max(last * (1.0 + 1e-9))));
     }
     values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stand_ins;
+
+    #[test]
+    fn what_stands_for_durations_has_their_buckets_and_their_sum() {
+        let bounds = [1.0, 2.0, 10.0];
+        for (counts, sum) in [
+            ([1, 0, 0, 0], 0.4),
+            ([0, 3, 2, 0], 17.0),
+            ([2, 0, 1, 2], 10_000.0),
+            ([2, 0, 1, 2], 24.0),
+            ([0, 0, 0, 1], 12.5),
+        ] {
+            let values = stand_ins(&bounds, &counts, sum);
+            for (at, value) in &values {
+                assert_eq!(
+                    bounds.iter().filter(|bound| *bound < value).count(),
+                    *at,
+                    "{counts:?}: {values:?}"
+                );
+            }
+            let found: f64 = values.iter().map(|(at, value)| value * counts[*at] as f64).sum();
+            assert!((found - sum).abs() < 1e-6, "{counts:?}: {found} {sum}");
+        }
+    }
 }

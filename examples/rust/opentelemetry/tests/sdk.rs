@@ -171,6 +171,16 @@ async fn what_a_client_counts_is_collected_until_it_is_ended() -> Result<(), Err
         let is_empty = ["lease_margin_min", "holds", "work"].contains(&sample.name);
         assert!(is_there || is_empty, "{}", sample.name);
     }
+    observation.pause();
+    assert!(
+        !collected(&provider, &exporter).contains_key(&("zkrecipes.acquisitions".to_owned(), String::new()))
+    );
+    observation.resume();
+    let seen = collected(&provider, &exporter);
+    for name in ["acquisitions", "waits"] {
+        let label = if name == "waits" { "count" } else { "" };
+        assert_eq!(seen[&(format!("zkrecipes.{name}"), label.to_owned())], 1.0, "{name} goes on");
+    }
     held.release().await?;
     drop(observation);
     let seen = collected(&provider, &exporter);
