@@ -17,22 +17,15 @@ use crate::skipped;
 /// The signals that end it.
 pub(crate) const ENDING: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
-/// Calls `tell` with every item of the feed. Ctrl-C, the usual way to end it, and the end of the time are status 0.
+/// Calls `tell` with every item of the feed.
 pub(crate) fn follow<T: Send + 'static>(
     common: Common,
     limit: Option<Duration>,
     open: impl FnOnce(&Client) -> zkrecipes::Result<Feed<T>>,
     mut tell: impl FnMut(T) -> Outcome<()>,
 ) -> Outcome {
-    skipped::say_at_once();
-    let cancel = CancelToken::new();
-    let withdrawing = cancel.clone();
-    let signals = Signals::catch(&ENDING, move |_| withdrawing.cancel())
-        .map_err(|error| Failure::new(INTERNAL, format!("cannot catch signals: {error}")))?;
-    let is_read = Arc::new(AtomicBool::new(true));
-    watch_reader(io::stdout().as_raw_fd(), is_read.clone(), cancel.clone());
     let until = limit.map(|limit| Instant::now() + limit);
-    let outcome = common.with_client(&cancel, |client| {
+    until_ended(common, |client, cancel| {
         let interrupted = client.on_state(|state| match state {
             State::Suspended => outcome::say("no server answers; still trying"),
             State::Connected => outcome::say("connected again"),
@@ -46,7 +39,7 @@ pub(crate) fn follow<T: Send + 'static>(
                 Ok((feed, item))
             };
             let item;
-            (feed, item) = drive::wait(asked, Some(&cancel), None)?;
+            (feed, item) = drive::wait(asked, Some(cancel), None)?;
             match item {
                 Some(item) => tell(item?)?,
                 None => break,
@@ -54,7 +47,19 @@ pub(crate) fn follow<T: Send + 'static>(
         }
         interrupted.unsubscribe();
         Ok(0)
-    });
+    })
+}
+
+/// Runs what tells, and withdraws it by a signal, or when nobody reads any more. Ctrl-C, the usual way to end it, is status 0.
+pub(crate) fn until_ended(common: Common, work: impl FnOnce(&Client, &CancelToken) -> Outcome) -> Outcome {
+    skipped::say_at_once();
+    let cancel = CancelToken::new();
+    let withdrawing = cancel.clone();
+    let signals = Signals::catch(&ENDING, move |_| withdrawing.cancel())
+        .map_err(|error| Failure::new(INTERNAL, format!("cannot catch signals: {error}")))?;
+    let is_read = Arc::new(AtomicBool::new(true));
+    watch_reader(io::stdout().as_raw_fd(), is_read.clone(), cancel.clone());
+    let outcome = common.with_client(&cancel, |client| work(client, &cancel));
     match signals.ending() {
         Some(libc::SIGINT) => Ok(0),
         Some(signal) => Err(Failure::signal(signal)),

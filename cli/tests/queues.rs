@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -196,6 +196,33 @@ fn a_watcher_is_told_whenever_the_numbers_change() {
     assert_eq!((ended.status, ended.out.lines().count()), (0, 1), "{ended:?}");
     let kind = run(&server, &["queue", "watch", "--for", "0s", "--layout", "odd", PATH]);
     assert_eq!(kind.status, 2, "{kind:?}");
+}
+
+#[test]
+fn a_watcher_ends_when_nobody_reads_it() {
+    let server = server();
+    let mut watching = command(&server, &["queue", "watch", PATH]);
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let mut child = watching.stdout(writer).stderr(Stdio::null()).spawn().expect("built");
+    drop(watching);
+    assert_eq!(BufReader::new(reader).lines().take(1).count(), 1);
+    // Nothing more is to be told.
+    assert_eq!(support::code(wait(&mut child)), 128 + libc::SIGPIPE);
+    eventually("its session is closed", || server.sessions().is_empty());
+}
+
+#[test]
+fn the_time_of_a_watcher_bounds_an_outage() {
+    let server = server();
+    let watching = start(&server, &["queue", "watch", "--for", "3s", PATH]);
+    watching.out.line();
+    server.pause();
+    let began = Instant::now();
+    let ended = watching.end();
+    server.resume();
+    // A call alone would go without a server for ten seconds.
+    assert_eq!(ended.status, 0, "{ended:?}");
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
 }
 
 #[test]

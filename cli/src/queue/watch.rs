@@ -1,6 +1,6 @@
 //! `zkrecipes queue watch PATH`: a line whenever a queue has other numbers.
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::future::pending;
 use std::time::{Duration, Instant, SystemTime};
 
 use zkrecipes::drive::{self, CancelToken};
@@ -9,15 +9,15 @@ use zkrecipes::{Backlog, QueueStats};
 use super::{Which, named};
 use crate::args;
 use crate::common::Common;
-use crate::follow::ENDING;
-use crate::outcome::{self, Failure, INTERNAL, Outcome};
-use crate::signals::Signals;
-use crate::{skipped, table};
+use crate::outcome::{self, Outcome};
+use crate::{follow, table};
 
 /// How often to look.
 const LOOK: Duration = Duration::from_secs(1);
 /// A look at a long queue takes its time: the servers rest for so many times as long.
 const REST: u32 = 9;
+/// However slow they are.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// Prints the numbers of stats in a line, and one more whenever they change
 ///
@@ -25,7 +25,7 @@ const REST: u32 = 9;
 /// Ctrl-C ends it, with status 0.
 ///
 /// Looks once a second, less often where a look takes more than a tenth of
-/// that: what comes and goes in between is not seen. A look costs the servers
+/// that, but every ten seconds: what comes and goes in between is not seen. A look costs the servers
 /// the lists of names that stats reads, and no item. It leaves no watches.
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -42,56 +42,51 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, which: Which, common: Common) -> Outcome {
     let Args { path, json: is_json, limit } = args;
-    skipped::say_at_once();
-    let (sender, ends) = channel();
-    let cancel = CancelToken::new();
-    let withdrawing = cancel.clone();
-    let signals = Signals::catch(&ENDING, move |signal| {
-        withdrawing.cancel();
-        let _ = sender.send(signal.number);
-    })
-    .map_err(|error| Failure::new(INTERNAL, format!("cannot catch signals: {error}")))?;
     let until = limit.map(|limit| Instant::now() + limit);
-    let outcome = common.with_client(&cancel, |client| {
+    let rest = || until.map(|until| until.saturating_duration_since(Instant::now()));
+    follow::until_ended(common, |client, cancel| {
         let queue = which.of(client, &path)?;
         let (mut told, mut is_interrupted) = (None, false);
         loop {
             let began = Instant::now();
-            match look(&queue, &cancel) {
-                Ok(stats) => {
+            // Whoever gives no time for it wants a look, too.
+            let pause = match look(&queue, rest().map(|rest| rest.max(LOOK)), cancel) {
+                Ok(Some(stats)) => {
                     is_interrupted = false;
                     if told.replace(stats) != Some(stats) {
                         outcome::print(&line(stats, is_json))?;
                     }
+                    (began.elapsed() * REST).clamp(LOOK, LONGEST_PAUSE)
                 }
+                Ok(None) => return Ok(0),
                 Err(_) if cancel.is_cancelled() => return Ok(0),
                 // A watcher waits for the servers to come back.
                 Err(error) if error.is_retryable() => {
                     if !std::mem::replace(&mut is_interrupted, true) {
                         outcome::say(&format!("{error}; still trying"));
                     }
+                    LOOK
                 }
                 Err(error) => return Err(error.into()),
-            }
-            let pause = LOOK.max(began.elapsed() * REST);
-            let rest =
-                until.map_or(pause, |until| until.saturating_duration_since(Instant::now()).min(pause));
-            if rest.is_zero() || ends.recv_timeout(rest) != Err(RecvTimeoutError::Timeout) {
+            };
+            let pause = rest().map_or(pause, |rest| rest.min(pause));
+            let paused = async move { Ok(drive::within(Some(pause), pending::<()>()).await) };
+            if pause.is_zero() || drive::wait(paused, Some(cancel), None).is_err() {
                 return Ok(0);
             }
         }
-    });
-    match signals.ending() {
-        // The usual way to end it.
-        Some(libc::SIGINT) => Ok(0),
-        Some(signal) => Err(Failure::signal(signal)),
-        None => outcome,
-    }
+    })
 }
 
-fn look(queue: &Backlog, cancel: &CancelToken) -> zkrecipes::Result<QueueStats> {
+/// `None` when there is no time left for it.
+fn look(
+    queue: &Backlog,
+    rest: Option<Duration>,
+    cancel: &CancelToken,
+) -> zkrecipes::Result<Option<QueueStats>> {
     let queue = queue.clone();
-    drive::wait(async move { queue.stats().await }, Some(cancel), None)
+    let asked = async move { drive::within(rest, queue.stats()).await.transpose() };
+    drive::wait(asked, Some(cancel), None)
 }
 
 fn line(stats: QueueStats, is_json: bool) -> String {
