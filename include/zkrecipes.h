@@ -1391,8 +1391,9 @@ const char *zkr_version(void);
  * dispatched. What they have left to do is waited for, and so are callbacks, each done that is owed, and what callbacks begin, for
  * up to timeout_ms (any negative: for ever). ZKR_TIMEOUT says what goes on; call it again. Inside a callback it is ZKR_DEADLOCK.
  *
- * When it has answered ZKR_OK, nothing of the library is left but a server of "embedded:", and none of the program's callbacks is
- * called any more. Handles may be freed later. The next client that is connected starts everything anew.
+ * When it has answered ZKR_OK, nothing of the library is left but a server of "embedded:" and what handles keep that are not freed,
+ * such as an event fd, and none of the program's callbacks is called any more. Handles may be freed later. The next client that is
+ * connected starts everything anew.
  *
  * No other thread may use the library meanwhile, unless it calls this, too: what it begins may never end. The shared library itself
  * stays in memory when it is unloaded: dlclose of what uses it is safe after this.
