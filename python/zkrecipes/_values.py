@@ -154,7 +154,7 @@ class Instance(_FoundBy):
 
     def failed(self) -> None:
         """It did not serve: for 30 seconds the object that has found it does not pick it. Asks no server, and tells
-        nobody else. Of one that was pickled nobody is told."""
+        nobody else. Of one that was pickled, or made by `dataclasses.replace`, nobody is told."""
         found = getattr(self, "_found", None)
         if found is not None:
             found.failed()
