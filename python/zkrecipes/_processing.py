@@ -39,10 +39,14 @@ def run(workers: list[_native.Claims], work: Callable[[_native.Item], object], p
         for thread in threads:
             thread.until_over()
     except BaseException:
-        end()
         try:
+            end()
             for thread in threads:
                 thread.until_over()
+        except BaseException:
+            # Interrupted again, perhaps before they were all told.
+            end()
+            raise
         finally:
             _tell_hidden(path, None, [thread.raised for thread in threads])
         raise
@@ -194,10 +198,10 @@ async def _until_done(working: asyncio.Task[_T], item: Item, path: str) -> _T | 
         await end_tasks(working)
         if not working.cancelled():
             failure = working.exception()
-            if failure is not None:
-                # Its end is that of who was cancelled, and says nothing of this.
+            if isinstance(failure, Exception):
+                # Its end is that of who was cancelled, and says nothing of this. What is no Exception ends the loop.
                 logger.error("exception in the work on an item of %s that was cancelled", path, exc_info=failure)
-            else:
+            elif failure is None:
                 # Whoever finishes all the same is done.
                 with contextlib.suppress(_native.Error):
                     await item.ack()
