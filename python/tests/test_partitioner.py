@@ -203,6 +203,14 @@ for task in asyncio.all_tasks(loop): task.cancel()
 loop.run_until_complete(asyncio.gather(*asyncio.all_tasks(loop), return_exceptions=True))
 loop.close()
 """,
+    "the loop closes while it cancels its tasks": """
+running.cancel()
+loop.call_soon(loop.stop)
+loop.run_forever()
+loop.close()
+del running
+import gc; gc.collect()
+""",
 }
 
 

@@ -25,6 +25,7 @@ def run(partitioner: _native.Partitioner, work: Callable[[_native.Held], object]
     """`partitioner.run(work)`, with a thread for each partition."""
     _check(work)
     serving: list[tuple[Worker, _native.Held]] = []
+    has_left = False
 
     def serve(partition: _native.Held) -> None:
         try:
@@ -42,16 +43,22 @@ def run(partitioner: _native.Partitioner, work: Callable[[_native.Held], object]
                 serving.append((thread, partition))
                 thread.start()
         finally:
+            for thread, partition in serving:
+                if thread.ident is None:
+                    # It could not be started: nobody would let go of this, and who leaves waits for that.
+                    _release(partition)
             # It may have left.
             with contextlib.suppress(_native.Error):
                 partitioner.leave()
-            for thread, partition in serving:
-                if thread.ident is None:
-                    # It could not be started.
-                    _release(partition)
+            has_left = True
+            for thread, _ in serving:
                 thread.until_over()
     except BaseException:
         # Interrupted while it waited, or for a second time: nobody waits any more.
+        if not has_left:
+            # Perhaps before that was begun. It waits on a thread of its own, if there may be one.
+            with contextlib.suppress(RuntimeError):
+                Worker("zkrecipes leaving", partitioner.leave, lambda: None).start()
         for thread, partition in serving:
             if not thread.is_over():
                 _release(partition, wait=False)
@@ -133,9 +140,14 @@ class Partitioner(_native.PartitionerBase):
             leaving = asyncio.ensure_future(self._until_left())
             try:
                 await end_tasks(*tasks)
-            finally:
+            except GeneratorExit:
+                # The loop may have closed meanwhile: nobody goes on with this.
+                raise
+            except BaseException:
                 # Cancelled once more, that goes on in the background.
                 await leaving
+                raise
+            await leaving
             raise
 
     async def _until_left(self) -> None:
