@@ -66,7 +66,7 @@ async fn calls_that_wait_keep_their_order_when_the_session_ends() {
                     held.release().await.expect("released");
                 }));
                 // Who waits in memory counts those of its own client alone.
-                let waits = || client.metrics().queue_depth == number.max(others) as u64;
+                let waits = || client.metrics().queue_depth_max == number.max(others) as u64;
                 eventually("it waits", || stand(&ground, number + 1) && waits()).await;
             }
             let session = client.session_id();

@@ -38,7 +38,7 @@ async fn line(ground: &Ground, client: &Client, how_many: usize) -> (Held, Vec<A
     let mut waiting = Vec::new();
     for ahead in 1..=how_many {
         waiting.push(acquiring(client));
-        eventually("it waits", || client.metrics().queue_depth == ahead as u64).await;
+        eventually("it waits", || client.metrics().queue_depth_max == ahead as u64).await;
     }
     assert_eq!(ground.nodes_under(PATH).len(), how_many + 1);
     (held, waiting)

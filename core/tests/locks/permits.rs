@@ -363,7 +363,7 @@ async fn who_waits_behind_its_own_client_lists_nobody() {
         for depth in 0..20 {
             let semaphore = of(&client, 1);
             waits.push(tokio::spawn(async move { semaphore.acquire(1).await?.release().await }));
-            let knows_behind_whom = || client.metrics().queue_depth == depth;
+            let knows_behind_whom = || client.metrics().queue_depth_max == depth;
             eventually("it stands", || locks(&ground).len() > depth as usize && knows_behind_whom()).await;
         }
         ground.clear_log();
