@@ -98,8 +98,9 @@ async fn tend(sharing: &Sharing, partition: usize, mut is_ours: watch::Receiver<
         if unless(hold.ended(), until_not(&mut is_ours)).await.is_none() {
             // What nobody works on yet goes at once.
             drop(sharing.withdraw(&hold));
-            hold.ask_for_it();
+            // Before its owner hears of it, who may look.
             session.counters.partitions_moved.one();
+            hold.ask_for_it();
             let drained = session.clock().sleep_until(session.now() + sharing.drain);
             if unless(hold.ended(), drained).await.is_none() {
                 hold.take_away();
