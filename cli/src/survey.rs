@@ -98,7 +98,8 @@ pub(crate) fn what_else(client: &Client, path: &str) -> Outcome<Option<String>> 
             return Ok(None);
         }
     }
-    if here.is_none() {
+    let has_no_items = |found: &Found| found.kind == FoundKind::Queue && found.items == 0;
+    if here.is_none_or(has_no_items) {
         return Ok(empty_or_sharded_queue(client, path, &survey)?.map(|what| {
             format!(
                 "{path} is {what}, and nothing that is held and waited for; see zkrecipes queue len {path}"
@@ -117,7 +118,7 @@ pub(crate) fn what_else(client: &Client, path: &str) -> Outcome<Option<String>> 
     }))
 }
 
-/// A queue that has no item at the path itself: they are in its shards, or there are none, but what stands beside it.
+/// A queue that has no item at the path itself: they are in its shards, or there are none, but what it keeps for itself.
 fn empty_or_sharded_queue(client: &Client, path: &str, survey: &Survey) -> Outcome<Option<String>> {
     let is_shard = |found: &&Found| {
         let number = found.path.strip_prefix(path).and_then(|rest| rest.strip_prefix('/'));
@@ -129,10 +130,10 @@ fn empty_or_sharded_queue(client: &Client, path: &str, survey: &Survey) -> Outco
         return Ok(Some(format!("a queue in shards, with {items} items")));
     }
     let nodes = client.nodes();
-    let beside = ["queue", "dead"].map(|what| format!("{path}-__{what}__"));
+    let own = ["-__queue__", "-__dead__", "/__queue__", "/__dead__"].map(|own| format!("{path}{own}"));
     let is_queue = drive::wait(
         async move {
-            for node in beside {
+            for node in own {
                 if nodes.exists(&node).await?.is_some() {
                     return Ok(true);
                 }

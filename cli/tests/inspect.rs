@@ -4,7 +4,7 @@ mod support;
 
 use support::terminal::Terminal;
 use zkrecipes::blocking::Client;
-use zkrecipes::{ClientOptions, CreateMode, QueueOptions};
+use zkrecipes::{ClientOptions, CreateMode, PutOptions, QueueOptions};
 
 use support::{
     Running, UNTIL_A_LINE, assert_nothing_left, cells, command, contenders, eventually, holding, run, server,
@@ -52,7 +52,7 @@ fn ls_and_watch_say_of_a_queue_that_it_is_one() {
     // Also where no item stands below the path itself.
     let client = Client::connect(&server.connect_string(), ClientOptions::default()).expect("connected");
     let sharded = client.queue("/queues/sharded", QueueOptions::default().shards(2)).expect("valid");
-    sharded.put(b"one").expect("put");
+    sharded.put_with(b"one", PutOptions::default().key("k")).expect("put");
     assert_eq!(run(&server, &["queue", "get", "/queues/jobs"]).out, "one\n");
     for (path, said) in
         [("/queues/jobs", "is an empty queue"), ("/queues/sharded", "is a queue in shards, with 1 items")]

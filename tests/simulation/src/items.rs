@@ -209,7 +209,7 @@ impl Items {
         items.claims = claims.map(|node| (node.path.clone(), node.czxid)).collect();
         items.paused_until = nodes.iter().filter_map(paused_until).fold(items.paused_until, i64::max);
         for (name, node) in nodes.iter().filter_map(|node| Some((item_in(node)?, node))) {
-            let is_dead = node.path.starts_with(&format!("{PATH}-__dead__/"));
+            let is_dead = node.path.contains("__dead__/");
             if let Some((_, other)) = places.insert(name, (Place { is_dead, version: node.version }, node)) {
                 wrong = Some(format!("{name} is at {} and at {}", other.path, node.path));
             }
@@ -350,7 +350,7 @@ fn paused_until(node: &Node) -> Option<i64> {
 /// Which item a node is; `None` if it is none.
 fn item_in(node: &Node) -> Option<&str> {
     const NAME: &[u8] = b"item ";
-    if node.path.contains("-__queue__") {
+    if node.path.contains("__queue__") {
         return None;
     }
     // Some layouts have their own bytes around it.

@@ -66,7 +66,8 @@ impl QueueKind {
     /// What may be left when there is no item: parents of items, of claims, of marks, and what counts the puts.
     pub fn lasting(self) -> Vec<String> {
         let shards = (0..self.shards).map(|shard| format!("{PATH}/{shard}"));
-        let queues = [PATH.to_owned(), format!("{PATH}-__dead__")].into_iter().chain(shards);
+        let dead = if self.shards == 1 { format!("{PATH}-__dead__") } else { format!("{PATH}/__dead__") };
+        let queues = [PATH.to_owned(), dead].into_iter().chain(shards);
         let beside = ["", "-__queue__", "-__queue__/claims", "-__queue__/marks", "-__queue__/waiting"];
         let beside = beside.into_iter().chain(["-__queue__/puts"]);
         queues.flat_map(|queue| beside.clone().map(move |end| format!("{queue}{end}"))).collect()

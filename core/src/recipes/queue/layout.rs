@@ -10,9 +10,10 @@
 //! | kazoo | priority | `P/entry-%03d-N` | raw |
 //! | all | delay | `P/queue-\|%08X\|N`, milliseconds since 1970 | Curator's encoding |
 //!
-//! Some peers take every child of P for an item. So what is ours alone stands beside it, in containers: claims, pauses and
-//! marks in `P-__queue__`, dead letters in `P-__dead__`. A queue that is spread over several nodes is for ours alone: the
-//! items are below `P/0`, `P/1` and so on.
+//! Most peers take every child of P for an item. So what is ours alone stands beside it, in containers: claims, pauses and
+//! marks in `P-__queue__`, dead letters in `P-__dead__`. Where the items are further below, it is below P: in `P/__queue__`
+//! and `P/__dead__`. That is so in kazoo's layout `locking`, and in a queue that is spread over several nodes, which is for ours
+//! alone: its items are below `P/0`, `P/1` and so on.
 //!
 //! Whether an item of a delay queue is due, and whether a pause is over, goes by the clock of the client that looks.
 
@@ -29,6 +30,11 @@ use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::clock::Moment;
 use crate::session::wire::{CreateMode, Write};
+
+/// The name of the node below which is what is ours alone, behind the path of the queue and `-` or `/`.
+pub(crate) const OWN: &str = "__queue__";
+/// The same of the dead letters.
+pub(crate) const DEAD: &str = "__dead__";
 
 /// In which order items are taken.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +61,8 @@ pub(super) struct NodeLayout {
     pub(super) path: String,
     /// The parent of the items.
     pub(super) items: String,
+    /// The parent of what is ours alone.
+    own: String,
     /// The parent of the claims.
     pub(super) claims: String,
     /// The parent of the marks.
@@ -94,28 +102,58 @@ impl NodeLayout {
             (Order::Arrival, QueueLayout::Simple) => NamePrefix::Qn,
             _ => NamePrefix::Queue,
         };
-        let is_locking = layout == QueueLayout::Locking;
-        let beside = format!("{path}-__queue__");
-        Ok(NodeLayout {
+        let beside = NodeLayout {
             path: path.to_owned(),
-            items: if is_locking { path::join(path, "entries") } else { path.to_owned() },
-            claims: if is_locking { path::join(path, "taken") } else { path::join(&beside, "claims") },
-            marks: path::join(&beside, "marks"),
-            keys: path::join(&beside, "keys"),
-            dead: format!("{path}-__dead__"),
+            items: path.to_owned(),
+            claims: String::new(),
+            marks: String::new(),
+            own: String::new(),
+            keys: String::new(),
+            dead: format!("{path}-{DEAD}"),
             order,
             names,
             is_encoded: names == NamePrefix::Queue,
             is_dead: false,
-            has_claims_of_peers: is_locking,
+            has_claims_of_peers: false,
+        };
+        let beside = beside.with_own(format!("{path}-{OWN}"));
+        let beside = NodeLayout { keys: beside.own("keys"), ..beside };
+        Ok(match layout {
+            QueueLayout::Locking => NodeLayout {
+                items: path::join(path, "entries"),
+                claims: path::join(path, "taken"),
+                has_claims_of_peers: true,
+                ..beside.with_own_below()
+            },
+            _ => beside,
         })
+    }
+
+    /// With all that is ours alone below the path.
+    pub(super) fn with_own_below(self) -> NodeLayout {
+        let below = self.with_own(path::join(&self.path, OWN));
+        NodeLayout { keys: below.own("keys"), dead: path::join(&self.path, DEAD), ..below }
+    }
+
+    fn with_own(&self, own: String) -> NodeLayout {
+        NodeLayout {
+            claims: path::join(&own, "claims"),
+            marks: path::join(&own, "marks"),
+            own,
+            ..self.clone()
+        }
+    }
+
+    /// The path of something that is ours alone.
+    pub(super) fn own(&self, name: &str) -> String {
+        path::join(&self.own, name)
     }
 
     /// Where the dead letters of this queue are.
     pub(super) fn dead(&self) -> NodeLayout {
         let layout = self.at(self.dead.clone());
         NodeLayout {
-            dead: format!("{}-__dead__", self.dead),
+            dead: format!("{}-{DEAD}", self.dead),
             is_dead: true,
             has_claims_of_peers: false,
             ..layout
@@ -129,14 +167,7 @@ impl NodeLayout {
 
     /// The same elsewhere, with what is ours beside it.
     fn at(&self, path: String) -> NodeLayout {
-        let beside = format!("{path}-__queue__");
-        NodeLayout {
-            items: path.clone(),
-            claims: path::join(&beside, "claims"),
-            marks: path::join(&beside, "marks"),
-            path,
-            ..self.clone()
-        }
+        NodeLayout { items: path.clone(), path: path.clone(), ..self.with_own(format!("{path}-{OWN}")) }
     }
 
     /// The path of a new item of that priority, or due then, to which the server appends a number.

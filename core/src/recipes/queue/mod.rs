@@ -35,7 +35,7 @@
 //! P-__dead__                  the dead letters, which are a queue, too
 //! ```
 //!
-//! The names differ with naming, layout and order: see `layout`. Orders other than that of arrival look anew before each item.
+//! The names differ with naming, layout and order, and in some layouts what is ours alone is below P: see `layout`. Orders other than that of arrival look anew before each item.
 //!
 //! # Who may be killed where
 //!
@@ -87,7 +87,7 @@ use std::time::Duration;
 pub use claim::{Item, Nack};
 pub use dead_letters::DeadLetter;
 use layout::{LONGEST_DELAY, NodeLayout, Order};
-pub(crate) use layout::{is_item, is_pause};
+pub(crate) use layout::{DEAD, OWN, is_item, is_pause};
 pub use looking::QueueStats;
 pub use put_answer::{Put, PutOptions};
 pub use queue_base::{Backlog, Claims, DeadLetters};
@@ -146,7 +146,10 @@ impl Client {
         let store = |layout| Store::of(&stores, layout, options.clone());
         let shards = match options.shards {
             1 => vec![store(layout)],
-            many => (0..many).map(|number| store(layout.shard(number))).collect(),
+            many => {
+                let layout = layout.with_own_below();
+                (0..many).map(|number| store(layout.shard(number))).collect()
+            }
         };
         Ok(Backlog::new(self.clone(), path, shards))
     }

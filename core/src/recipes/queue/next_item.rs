@@ -318,7 +318,7 @@ impl SharedQueue {
         call: &mut Call,
         verb: &'static str,
     ) -> Result<()> {
-        let path = format!("{}-__queue__/waiting", self.layout.path);
+        let path = self.layout.own("waiting");
         loop {
             watch.line.enter(&path, session, call, verb).await?;
             let mut back = std::pin::pin!(self.listing.back.notified());

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::layout::make_parent;
+use super::layout::{NodeLayout, make_parent};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::AclChoice;
 use crate::path;
@@ -36,9 +36,9 @@ pub(super) struct ItemNumbers {
 }
 
 impl ItemNumbers {
-    pub(super) fn new(items: &str) -> ItemNumbers {
-        let said_in = format!("{items}-__queue__/numbers");
-        ItemNumbers { items: items.to_owned(), said_in, newest: None, parent: None, said_of: None }
+    pub(super) fn new(layout: &NodeLayout) -> ItemNumbers {
+        let (items, said_in) = (layout.items.clone(), layout.own("numbers"));
+        ItemNumbers { items, said_in, newest: None, parent: None, said_of: None }
     }
 
     /// Items went in, the last of them with that number. Answers whether the end is near.

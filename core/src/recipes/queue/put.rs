@@ -81,7 +81,7 @@ struct PutFailure {
 
 impl Puts {
     pub(super) fn new(layout: &Arc<NodeLayout>, marks: &Arc<Marks>, bound: Option<usize>) -> Arc<Puts> {
-        let room = tokio::sync::Mutex::new(QueueRoom::new(&layout.items, bound));
+        let room = tokio::sync::Mutex::new(QueueRoom::new(layout, bound));
         let keys = PutKeys::new(&layout.keys, marks);
         let (layout, marks, has_bound) = (layout.clone(), marks.clone(), bound.is_some());
         Arc::new(Puts { layout, marks, keys, has_bound, waiting: Mutex::default(), room })

@@ -52,6 +52,8 @@ pub(super) struct QueueRoom {
     bound_looked: Option<Moment>,
     /// The `pzxid` of the items' parent when it was counted last.
     counted: Option<i64>,
+    /// Where the line of those stands who wait for room.
+    waiting_at: String,
     /// While the queue is full.
     waiting: RoomWait,
 }
@@ -139,14 +141,14 @@ pub(super) fn most(layout: &NodeLayout) -> usize {
 }
 
 impl QueueRoom {
-    pub(super) fn new(items: &str, bound: Option<usize>) -> QueueRoom {
-        let puts = format!("{items}-__queue__/puts");
+    pub(super) fn new(layout: &NodeLayout, bound: Option<usize>) -> QueueRoom {
         QueueRoom {
-            items: items.to_owned(),
-            puts,
+            items: layout.items.clone(),
+            puts: layout.own("puts"),
+            waiting_at: layout.own("room"),
             bound,
             unlooked: 0,
-            numbers: ItemNumbers::new(items),
+            numbers: ItemNumbers::new(layout),
             looked_for_strangers: None,
             bound_looked: None,
             counted: None,
@@ -205,10 +207,9 @@ impl QueueRoom {
     pub(super) async fn changed(&mut self, session: &Arc<Session>) -> Result<()> {
         let mut call = session.call(None);
         call.outlast_outages();
-        let path = format!("{}-__queue__/room", self.items);
         loop {
             let RoomWait { line, news } = &mut self.waiting;
-            line.enter(&path, session, &mut call, VERB).await?;
+            line.enter(&self.waiting_at, session, &mut call, VERB).await?;
             let told = match news {
                 _ if !line.is_in_front() => None,
                 None => {

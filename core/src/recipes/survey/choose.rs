@@ -35,7 +35,7 @@ pub(super) enum Role {
 /// The role of a child of `parent`.
 pub(super) fn role(parent: &str, name: &str) -> Role {
     // Of keys there may be very many.
-    let is_keys = name == "keys" && parent.ends_with("-__queue__");
+    let is_keys = name == "keys" && queue_that_has(parent, queue::OWN).is_some();
     if is_folder_of_queue(parent, "marks") || is_keys {
         return Role::Mark;
     }
@@ -64,7 +64,12 @@ pub(super) fn role(parent: &str, name: &str) -> Role {
 }
 
 fn is_folder_of_queue(path: &str, folder: &str) -> bool {
-    path::name(path) == folder && path::parent(path).ends_with("-__queue__")
+    path::name(path) == folder && queue_that_has(path::parent(path), queue::OWN).is_some()
+}
+
+/// The path of the queue whose own node of that name this is, which stands beside the queue or below it.
+pub(super) fn queue_that_has<'a>(path: &'a str, own: &str) -> Option<&'a str> {
+    path.strip_suffix(own)?.strip_suffix(['-', '/'])
 }
 
 /// The names of kazoo's permits are nothing but a UUID.

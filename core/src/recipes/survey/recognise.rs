@@ -2,18 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::choose::{READ_OF_EACH, Role, line, role};
+use super::choose::{READ_OF_EACH, Role, line, queue_that_has, role};
 use crate::path;
 use crate::recipes::contenders::{self, Contender, SeenContender};
-use crate::recipes::{election, semaphore};
+use crate::recipes::{election, queue, semaphore};
 use crate::session::watching::tree::Tree;
 use crate::session::wire::Stat;
 use crate::turn::name::{ContenderName, Kind};
 use crate::turn::revocation::REVOKE;
 
 const BESIDE_A_SEMAPHORE: &str = "-__lock__";
-const BESIDE_A_QUEUE: &str = "-__queue__";
-const DEAD: &str = "-__dead__";
 
 /// What a node is the path of.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,7 +138,7 @@ impl View<'_> {
         let (parent, name) = (path::parent(path), path::name(path));
         let is_part_of_semaphore =
             matches!(name, "locks" | "leases" | "max") && path != "/" && self.is_semaphore(parent);
-        if is_part_of_semaphore || is_beside_a_queue(path) {
+        if is_part_of_semaphore || is_of_a_queue(path) {
             return Vec::new();
         }
         if let Some(semaphore) = path.strip_suffix(BESIDE_A_SEMAPHORE).filter(|path| path.len() > 1) {
@@ -325,14 +323,14 @@ impl View<'_> {
 
     fn queues(&self) -> BTreeSet<&str> {
         let of = |path: &'_ str, names: &BTreeSet<String>| {
-            if let Some(queue) = path.strip_suffix(BESIDE_A_QUEUE).or_else(|| path.strip_suffix(DEAD)) {
+            if let Some(queue) = queue_that_has(path, queue::OWN).or_else(|| queue_that_has(path, queue::DEAD)) {
                 // What is beside the dead letters is theirs.
-                return Some(queue.len()).filter(|length| *length > 1 && !is_beside_a_queue(queue));
+                return Some(queue.len()).filter(|length| *length > 1 && !is_of_a_queue(queue));
             }
             let has_items = names.iter().any(|name| role(path, name) == Role::Item);
             match path.strip_suffix("/entries").filter(|queue| !queue.is_empty()) {
                 Some(queue) if has_items => Some(queue.len()),
-                _ => (has_items && !is_beside_a_queue(path)).then_some(path.len()),
+                _ => (has_items && !is_of_a_queue(path)).then_some(path.len()),
             }
         };
         self.families.iter().filter_map(|(path, names)| Some(&path[..of(path, names)?])).collect()
@@ -343,7 +341,7 @@ impl View<'_> {
         let items = |path: &str| self.count(path, |role| role == Role::Item);
         let mut claims = Vec::new();
         let mut claimed = 0;
-        for folder in [format!("{path}{BESIDE_A_QUEUE}/claims"), path::join(path, "taken")] {
+        for folder in [format!("{path}-{}/claims", queue::OWN), path::join(path, "taken")] {
             for name in self.names(&folder).filter(|name| role(&folder, name) == Role::Claim) {
                 claimed += 1;
                 if let Some((data, stat)) = self.tree.get(&path::join(&folder, name)) {
@@ -358,15 +356,16 @@ impl View<'_> {
             contenders: claims,
             holding: claimed,
             items: items(path) + items(&entries),
-            dead: items(&format!("{path}{DEAD}")),
+            dead: items(&format!("{path}-{}", queue::DEAD)) + items(&path::join(path, queue::DEAD)),
             ..Found::new(path, FoundKind::Queue)
         }
     }
 }
 
-/// What a queue keeps beside it, or anything below that.
-fn is_beside_a_queue(path: &str) -> bool {
-    path.split('/').any(|name| name.ends_with(BESIDE_A_QUEUE) || name.ends_with(DEAD))
+/// What a queue keeps for itself, or anything below that.
+fn is_of_a_queue(path: &str) -> bool {
+    let is_own = |name: &str| [queue::OWN, queue::DEAD].iter().any(|own| queue_that_has(name, own).is_some());
+    path.split('/').any(is_own)
 }
 
 fn member(node: &str, (data, stat): &(Vec<u8>, Stat), is_party: bool) -> Contender {

@@ -27,15 +27,17 @@ impl Play<'_> {
                 ["web", "mail"].iter().for_each(|name| self.known_parents(&format!("{path}/{name}")));
             }
             ("queue" | "priority-queue" | "delay-queue", Some(_), Some(path)) => {
-                // What is ours stands beside the items, and goes when nothing is left in it.
-                let parts =
-                    ["", "/entries", "/taken", "-__queue__/claims", "-__queue__/marks", "-__queue__/puts"];
-                for shard in ["", "-__dead__", "/0", "/1", "/2"] {
-                    parts.iter().for_each(|part| self.known_parents(&format!("{path}{shard}{part}")));
-                    self.known_parents(&format!("{path}{shard}-__queue__/waiting"));
-                    self.known_parents(&format!("{path}{shard}-__queue__/room"));
-                    self.known_parents(&format!("{path}{shard}-__queue__/numbers"));
+                // What is ours stands beside the items, or below the path, and goes when nothing is left in it.
+                let parts = ["claims", "marks", "puts", "waiting", "room", "numbers"];
+                for queue in ["", "-__dead__", "/__dead__", "/0", "/1", "/2"] {
+                    ["", "/entries", "/taken"]
+                        .iter()
+                        .for_each(|items| self.known_parents(&format!("{path}{queue}{items}")));
+                    for part in parts {
+                        self.known_parents(&format!("{path}{queue}-__queue__/{part}"));
+                    }
                 }
+                parts.iter().for_each(|part| self.known_parents(&format!("{path}/__queue__/{part}")));
             }
             ("partitioner", Some(_), Some(path)) => {
                 // Who is there, who assigns, and the locks of the partitions.

@@ -21,7 +21,7 @@ impl Play<'_> {
             let found = play.observer.walk(path).map_err(|error| error.to_string())?;
             let known = &play.known;
             let is_outcome = |path: &str| play.leaves_outcomes && path.contains("/outcomes/");
-            let is_key = |path: &str| play.leaves_keys && path.contains("-__queue__/keys");
+            let is_key = |path: &str| play.leaves_keys && path.contains("__queue__/keys");
             let is_known = |path: &String| known.contains(path) || is_outcome(path) || is_key(path);
             let left = found.into_iter().filter(|(path, owner)| *owner != 0 || !is_known(path));
             Ok(left.map(|(path, _)| path).collect())
