@@ -1,62 +1,97 @@
-//! Queues: items are the children of a node, in the formats of the peers. What a consumer does when it finds nothing:
-//!
-//! 1. It has listed the items and the claims in one flight (`listing`); nothing is free. With `try_…` it says so and is done.
-//! 2. One of the client's waiting calls stands in the line of all clients that wait, for all calls of its client.
-//! 3. The first four of that line watch the items and the claims; everybody else watches the four right ahead of it.
-//! 4. When a watch tells of a free item, each of the first four tries to take it; who loses takes another one, or waits on.
-//! 5. With an item, the client leaves the line, and those behind move up; while nobody is behind the front, it keeps its
-//!    place for its next call, for five seconds (`next_item`).
-//!
-//! # Steps
-//!
-//! 1. A put creates an item. What one client puts goes in order, together where it can (`put`), while there is room (`room`); with
-//!    a key once for all who put with it (`keys`).
-//! 2. A get removes an item before anybody sees it (`take`): at most once.
-//! 3. A claim marks the item with a node that goes with our session, and raises the item's version, which counts the
-//!    attempts. An `ack` removes both. A `nack` gives the item back and pauses it (`claim`): at least once.
-//! 4. An item that was claimed as often as is allowed moves to the dead letters (`dead_letters`).
+//! Queues: producers put items, which are the children of one node, and each item is for one consumer.
 //!
 //! # Nodes
 //!
 //! ```text
-//! P                           the queue
-//! ├─ qn-0000000007            an item; its version is how often it was claimed
-//! └─ qn-0000000008            the next one
-//! P-__queue__                 what is ours alone
+//! P                           the queue: persistent; a put creates it if it is missing, and it stays when it is empty
+//! ├─ qn-0000000007            an item: persistent, or ephemeral with that option; its version counts its claims. A put
+//! └─ qn-0000000008            creates it; a get, an ack or the move to the dead letters deletes it
+//! P-__queue__                 what only this library knows of; this node and the folders in it are containers
 //! ├─ claims
-//! │  ├─ qn-0000000007         ephemeral: somebody works on item 7
-//! │  ├─ qn-0000000008~        item 8 is paused,
-//! │  └─ qn-0000000008~D-Lms   until D, and not longer than L
-//! ├─ keys                     which keys have put lately (`keys`)
-//! ├─ marks                    which transactions were applied, one node for each that a client has under way
-//! ├─ waiting                  the line of the clients that wait for an item
-//! ├─ room                     the line of those that wait for room, with `max_items`
-//! └─ puts                     set by every put, with `max_items`
-//! P-__dead__                  the dead letters, which are a queue, too
+//! │  ├─ qn-0000000007         a claim, by which a consumer works on item 7: ephemeral; its ack or nack deletes it
+//! │  ├─ qn-0000000008~        these two nodes together pause item 8: persistent; a nack creates both, and the next
+//! │  └─ qn-0000000008~D-Lms   claim or get of the item deletes both
+//! ├─ marks/_c_GUID-change     a mark says how many transactions its client has made with it: persistent, see below
+//! ├─ keys                     the keys of puts, for as long as they count: persistent, see `keys`
+//! ├─ waiting, room            lines of clients that wait for an item, and for room: each creates an ephemeral child
+//! ├─ puts                     set by each put where there is a `max_items`: persistent; nobody deletes it, see `room`
+//! └─ numbers                  says that the server's numbers are nearly used up: persistent, see `numbers`
+//! P-__dead__                  the dead letters: a queue of the same form
 //! ```
 //!
-//! The names differ with naming, layout and order, and in some layouts what is ours alone is below P: see `layout`. Orders other than that of arrival look anew before each item.
+//! These are the names of the layout `simple` where the naming is `curator` or `zookeeper`; `layout` has the others.
+//! With `shards` the items are below `P/0`, `P/1` and so on, with the keys and the dead letters in common. What stands
+//! beside P here is below it then, as `P/__queue__` and `P/__dead__`, and so it is in kazoo's layout `locking`.
+//!
+//! # Steps
+//!
+//! 1. A put creates an item, which the server numbers. The items of one client go in the order of its calls, many in
+//!    one transaction (`put`). With `max_items` a full queue makes the put wait (`room`). A put with a key also creates
+//!    the node of the key: whoever puts with the same key within the `key_window` puts nothing and succeeds.
+//! 2. A consumer lists the items and the claims in one flight, and its client takes from that list until it is used up.
+//!    By priority or due time a later item may come first: there the list is renewed behind a `sync` before each get or
+//!    claim. With other consumers about, a client begins somewhere among the first free items (`known_items`).
+//! 3. A get deletes the item before the caller sees the data: at most once (`take`). If the item was claimed before,
+//!    the same transaction creates a claim and deletes that again, and so is refused while another claim stands.
+//! 4. A claim creates the node of the claim and writes the item's data anew, which raises its version. The item stays
+//!    in its place. An ack deletes both nodes. A nack deletes the claim and pauses the item: at least once (`claim`).
+//!    The pause ends at D by the clock of the client that gave the item back, and has the length L. As clocks differ, a
+//!    consumer waits until its own clock shows D, and no longer than L after it first saw the pause.
+//! 5. An item that was claimed `max_attempts` times moves to the dead letters: by its last nack, or by the next
+//!    consumer that reads it and proves that nobody has claimed it. So does one that nobody can decode
+//!    (`dead_letters`).
+//!
+//! A consumer that finds no free item:
+//!
+//! 1. A `try_…` lists once more, behind a `sync`, and answers that there is none.
+//! 2. Else one of the client's waiting calls waits for all of them: it creates a node at the end of the line `waiting`.
+//! 3. The first four clients of that line are its front: they watch the items and the claims. Each of the others
+//!    watches the four clients right ahead of it, and moves up when one of them goes.
+//! 4. When a watch tells of a free item, each client of the front tries to take it. The losers take others, or wait.
+//! 5. When none of its calls waits any more, a client leaves the line. But where a call got an item and the whole line
+//!    is the front, it keeps its place for its next call, for five seconds or until a fifth client comes (`next_item`).
 //!
 //! # Who may be killed where
 //!
-//! Each step is one transaction, so whoever is killed before it has done nothing, and after it everything.
+//! Each step is one transaction: a client that is killed before it arrives has done nothing, and else everything.
 //!
-//! - Who puts several in more than one transaction: the first ones are in.
-//! - Who has put items that are `ephemeral`: those go with their session.
-//! - Who gets: the item is gone with them.
-//! - Who has claimed: the claim goes with their session. The next one finds the item at its old place; if that was the last attempt
-//!   that is allowed, whoever reads it next moves it to the dead letters.
-//! - Who stands in a line: their node goes with their session, and those behind are told.
+//! - A producer whose put takes several transactions: the first are in. Its ephemeral items go with its session.
+//! - A consumer after a get: the item is gone with it.
+//! - A consumer with a claim: the claim goes with its session, and the item is in its old place, with one attempt more.
+//! - A consumer that is only cut off: the claim stands as long as the session does. When the lease is over, for which
+//!   the server certainly honours the session, the [`Item`] is lost: `on_lost` tells so, and an ack is NotHeld.
+//! - A client in a line: its node goes with its session, and the clients behind it are told.
 //!
 //! # What a lost answer means
 //!
-//! - Of a put: it is sent again, and a mark in it sees to it that it is applied once (`session::once`).
-//! - Of a put with a key, nobody needs to know: put again with that key, it is put once.
-//! - Of a get, and of what moves an item to the dead letters or back: it is never sent again, since the name may be another
-//!   item's by then. A transaction that only sets the mark decides whether it was applied (`session::once::seen`). If not, the
-//!   item is read again.
-//! - Of a claim: the claim's node says by its data whether it is ours.
-//! - Of an ack or a nack: the mark in it says so (`turn::hold::finishing`).
+//! A mark is set at the version that the last transaction left, so of two that set it at the same version one is
+//! refused.
+//!
+//! - Of a put: it is sent again. If the mark refuses it, the first was applied (`session::once`).
+//! - Of a get, an ack, a nack, or a move to or from the dead letters: it is not sent again, for a name may be another
+//!   item's by then: numbers begin at 0 again when P is deleted and made anew. Instead a transaction is sent that only
+//!   sets the mark, at the same version. If it is applied, the first is refused whenever it arrives, and the client
+//!   looks at the nodes anew. If it is refused, the mark's data says which of the two was applied (`once::seen`).
+//! - Of a claim: a quorum write is sent that changes nothing; when it is answered, all that was sent before in that
+//!   session is decided. Then the claim is read, whose data has a GUID that is new with each attempt.
+//! - ConnectionLost: no server answers within the retry budget, or somebody deleted the mark. A put may be in, or go in
+//!   later; with a key it can be put again. An item that a get has removed is put back when a server answers.
+//!
+//! # What is bounded, and what is cleaned up
+//!
+//! - Items: a put is TooLarge before their names fill a packet, and waits before the 2^31 numbers end (`room`).
+//! - Pauses: what is left of one without its item, or without one of its nodes, is deleted by a consumer that lists. A
+//!   client that knows of 2,000 makes no nodes for the next one, which then holds for this client alone.
+//! - Marks: a client deletes its own after a second without use. A killed client's is deleted by others that use marks
+//!   there, when it has not changed for three times the sum of its client's session timeout and retry budget.
+//! - Keys: those that count no more are deleted by clients that put with keys, or else by those that take items.
+//! - Dead letters stay until somebody replays, purges or takes them. The server deletes containers that are empty.
+//!
+//! # Beside others
+//!
+//! The peers, which are clients of other libraries at the same path, are Curator's, kazoo's and ZooKeeper's own
+//! recipes. P and its items are in their format. kazoo's `LockingQueue` heeds our claims, and we heed its. All others
+//! take an item although we have claimed or paused it: then the ack is NotHeld.
 
 mod claim;
 mod dead_letter_header;
@@ -197,8 +232,8 @@ impl Queue {
         self.put_all(vec![data.to_vec()], None).await.map(drop)
     }
 
-    /// The same for at most `limit`, then Timeout: it was not put and will not be. For an item that is on its way
-    /// then, it waits half a second more for the answer, and ConnectionLost says that none came.
+    /// The same for at most `limit`, then Timeout: the item was not put and will not be. If the item is on its way then, the
+    /// call waits half a second more for the answer. ConnectionLost says that none came: the item may be in, or go in later.
     pub async fn put_timeout(&self, data: &[u8], limit: Duration) -> Result<()> {
         self.put_all(vec![data.to_vec()], Some(limit)).await.map(drop)
     }
@@ -213,8 +248,8 @@ impl Queue {
         self.put_all(items.iter().map(|item| item.as_ref().to_vec()).collect(), None).await.map(drop)
     }
 
-    /// The same for at most `limit`, then Timeout: what the error says went in, and no more will. ConnectionLost as for
-    /// [`Queue::put_timeout`]: more may go in.
+    /// The same for at most `limit`, then Timeout: as many as the error says went in, and no more will. ConnectionLost as for
+    /// [`Queue::put_timeout`]: more may be in, or go in later.
     pub async fn put_many_timeout<T: AsRef<[u8]>>(&self, items: &[T], limit: Duration) -> Result<()> {
         self.put_all(items.iter().map(|item| item.as_ref().to_vec()).collect(), Some(limit)).await.map(drop)
     }
