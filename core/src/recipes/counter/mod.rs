@@ -1,30 +1,74 @@
-//! The counter: one node whose data is the value.
+//! The counter: one node whose data is the value, which many clients change; each change is made exactly once.
+//!
+//! # Nodes
 //!
 //! ```text
-//! /counters/orders                     the value: persistent, and never deleted by us
-//!     _c_GUID-change                   a mark of each client that counts: which of its changes was made last; persistent
-//!     _c_GUID-lock-0000000007          who queues for a turn, while many count; ephemeral
+//! /counters/orders                     the value: persistent; the first change creates it as 0, and nobody deletes it
+//!     _c_GUID-change                   a mark: persistent; each client that counts creates and deletes one of its own
+//!     _c_GUID-lock-0000000007          a place in the line for a turn: ephemeral; created and deleted by who counts
 //! ```
 //!
-//! 1. A change reads the value, unless we wrote it last, and is one transaction: set the value if the node still has the
-//!    version that was read, and write down in our mark that change number *k* was made.
-//! 2. If the answer gets lost, the mark tells whether the change was made, for everybody may have changed the value since.
-//!    It is persistent, so it tells that on another connection and in another session, too. Where it cannot tell, because
-//!    somebody deleted it or the counter, the answer is ConnectionLost. See [`attempt`].
-//! 3. If somebody else was faster, the transaction is refused: the value is read and the change made anew. Clients to which
-//!    that happens more than once take turns, and each makes several changes when it is its turn. So a change costs the same
-//!    with fifty clients as with five. See [`fairness`].
-//! 4. Changes that are asked for on one path of one client while another is under way are made together. See
-//!    [`pending_changes`].
-//! 5. The mark stays for the next change, so that a change costs one write also after a pause; it goes after a while without
-//!    changes, or when the client closes.
-//! 6. Who is killed before its transaction arrives has changed nothing; who is killed after it has made the change, and
-//!    nobody is told. It leaves its mark. Others who count there later delete that, once nobody can need it any more, see
-//!    `session::once`. A turn ends with the session of who had it, and others count without one after a second.
+//! A mark says how many transactions its client has made with it, and for how long that client may need it. It exists
+//! because the value and the version of the counter do not tell who made a change: others may have changed the counter
+//! since. All handles of a client on one counter have one mark, with a GUID that is new with each mark. The client
+//! keeps the name in memory, and so finds the mark from any later session, since it is persistent.
 //!
-//! What may be asked for is a [`Change`]: what it makes of the value is all that one kind has of its own. A latch is counted
-//! down in the same way, see [`super::latch`].
-//! [`value`] is the node: how the value is its data, and how versions that run over are kept from guarding nothing.
+//! # Steps
+//!
+//! 1. A client reads the value. It goes by memory instead if it has the turn, or for three changes in a row if nobody
+//!    else wrote between its last two: if that is out of date, the server refuses the next step.
+//! 2. One transaction makes the change: it sets the value if the counter still has the version that was read, and
+//!    writes into the mark which number this transaction has. The first one creates the mark ([`attempt`]).
+//! 3. If another client was faster, the transaction is refused: the client reads the value and makes the change anew.
+//! 4. What is asked for while a transaction of the client is under way goes into its next one, in order, as one new
+//!    value ([`pending_changes`]). A change that would leave the range, or a `compare_and_set` that does not find its
+//!    old value, changes nothing there and is answered so; the others are made.
+//! 5. A client that is refused twice in three changes takes turns with others that are; where four marks and places
+//!    stand, it does so after the first refusal. It queues below the counter as for a lock, makes up to 16 transactions
+//!    when it is first, or 40 where many count, and then gives the turn to the next. Others may write without a turn:
+//!    turns only make refusals rare, so that a change costs the same with fifty clients as with five ([`fairness`]).
+//!
+//! If two clients make the first change at once, one creates the counter, and the other one reads it. An empty node is
+//! 0. A latch is counted down in the same way, but its first change creates the node in step 2, see [`super::latch`].
+//!
+//! # Who may be killed where
+//!
+//! - A client before its transaction arrives: nothing is changed. After that all changes in the transaction are made,
+//!   although nobody was told. Its mark stays.
+//! - A client that has the turn, or queues: its place goes with its session. When the first in the line stays the same
+//!   for a second, the others count without a turn.
+//!
+//! # What a lost answer means
+//!
+//! The client reads the counter and its mark behind a quorum write, which changes nothing: when it is answered, all
+//! that was sent before in that session is decided. What it then sees holds for all changes in the transaction.
+//!
+//! - The mark says the number of the transaction: its changes were made.
+//! - The mark says less, and the counter has another version: they were not made. They never will be, even if the
+//!   transaction is still on its way, since a version does not come back. They are made anew. The same is true if this
+//!   transaction would have created the mark, the mark is missing, and it is too early for others to have deleted it.
+//! - The mark says less or is missing, and the counter has the same version: the transaction is sent again. Of the two
+//!   at most one finds that version.
+//! - Else nobody can know, and the answer is ConnectionLost: somebody deleted the mark or the counter, or no server
+//!   answers within the retry budget. The client deletes the mark, and the next change has a new one.
+//!
+//! # What is bounded, and what is cleaned up
+//!
+//! - A client deletes its mark when it closes, and when it has made no change for as long as its session timeout and
+//!   retry budget together, a minute at most; a second after the last change if it has no handle on the counter any
+//!   more.
+//! - The mark of a client that was killed stays. It says three times the sum of both. Clients that count where others'
+//!   marks stand look at those in the background, and delete a mark that has not changed for as long as it says. If
+//!   nobody counts there again, it stays for ever.
+//! - The server's version of a node wraps, and a write at the version -1 would be applied at any version. So no write
+//!   of ours leaves the counter at -1. Where a write of others does, ours also create a node that can be created once
+//!   ([`value`]).
+//!
+//! # Beside others
+//!
+//! The data is that of Curator's `DistributedAtomicLong` or `SharedCount`, or of kazoo's `Counter`, as naming and
+//! layout say ([`value`]). Their clients may count at the same node, by version as we do; they know of no marks and no
+//! turns.
 
 pub(super) mod attempt;
 mod fairness;
@@ -59,8 +103,8 @@ impl Client {
 /// server answers within the retry budget or somebody deleted the counter meanwhile, the answer is ConnectionLost and says
 /// so. A counter that does not exist is 0, and the first change creates it.
 ///
-/// As long as changes come, one node of ours stands below the counter for each client. It goes within a minute of the last,
-/// a second after it once the client has no handle on this counter any more, and when the client closes.
+/// As long as changes come, one node of ours stands below the counter for each client. The client deletes that node within a
+/// minute of its last change, a second after it if it has no handle on this counter any more, and when it closes.
 ///
 /// ```
 /// # zkrecipes::doctest(async {
