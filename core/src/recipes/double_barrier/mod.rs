@@ -1,29 +1,83 @@
-//! A double barrier: so many members enter together and leave together, round after round.
+//! A double barrier: a fixed number of members enter together and leave together, round after round.
+//!
+//! # Nodes
 //!
 //! ```text
-//! /barriers/step                        for how many it is; its version changes with every member and every declaration
-//!     GUID-of-3-0000000007              a member that waits for 3, or is inside: ephemeral
-//!     ready                             while a round is on: whose it is, and who leaves last (the anchor); persistent
+//! /barriers/step               the number of parties: a container, or persistent where the naming is not `curator`; the
+//!                              first member creates it, and no client deletes it
+//!     GUID-of-3-0000000007     a member that waits for 3 parties, or is inside: ephemeral; the member creates it, and
+//!                              deletes it when it leaves or gives up
+//!     ready                    while a round is on: the numbers of its members' nodes, and the anchor; persistent: a
+//!                              member creates it, and the anchor deletes it as a rule
 //! ```
 //!
-//! 1. Entering creates an ephemeral node. The server answers how many there are then, so the last one knows that it is.
-//! 2. The last one declares the round: a transaction checks that all its members are there, and creates `ready`. It
-//!    says by their numbers which members belong to the round. A member that came too late takes part in the next.
-//! 3. Everybody else has a watch on `ready`, and reads it: one wake-up. It stands until the round is over, so a slow
-//!    member cannot miss it. Whoever reads it also watches for its end.
-//! 4. Leaving deletes the node and waits until the nodes of all members of the round have gone, see [`leaving`]. The
-//!    last to leave deletes `ready` with its own node.
-//! 5. A member that gives up deletes its node, and checks in the same transaction that no round was declared
-//!    meanwhile. If one was, it is in, for the others have been let in with it. See [`giving_up`].
-//! 6. A member that is killed is gone with its session, and nobody waits for it: before the round is declared it is not
-//!    counted, and in the round it counts as one that has left. If it was the anchor, another member notices after a moment
-//!    and ends the round. `ready` of a round whose members have all died is deleted by whoever comes next.
-//! 7. When the answer to the creation of a node is lost, it is looked for by its GUID behind a quorum write. A declaration is
-//!    sent again: the second one finds `ready`, which says whether we are in. The deletion of a node is sent again, too.
-//! 8. All must say the same number of parties, and who came first is right: see [`agreement`].
+//! The anchor is the member that leaves last: the one whose node has the lowest name of the round, as peers have it,
+//! too.
 //!
-//! The layout is that of Curator's `DistributedDoubleBarrier` and of kazoo's `DoubleBarrier`, whose members may take
-//! part: theirs do not know of rounds, and enter whenever there is a `ready`. See [`layout`].
+//! # Steps
+//!
+//! 1. Entering is one transaction: it creates the member's node, and sets the barrier's node. The answer to the set
+//!    says how many children there were at that moment. So the last of those who are needed knows that it is the last
+//!    ([`entering`]).
+//! 2. The last one declares the round, in one transaction: that checks that the node of each member stands, creates
+//!    `ready`, and sets the barrier's node. If one of them has just died, the transaction is refused; then the last one
+//!    lists again, and waits as the others do if they are too few. The next one to come then is the last.
+//! 3. Every other member has a watch on `ready`, and reads it when it is created. If its number is there, it has
+//!    entered, and watches for the end of `ready`. `ready` stands until the round is over, so that a slow member cannot
+//!    miss it.
+//! 4. A member that is not in that round has come too late: it deletes its node, waits until the round is over, and
+//!    enters anew with a new node. So in the next round, too, one member is the last to create its node.
+//! 5. Leaving deletes the member's node. The anchor keeps its own until the nodes of all other members have gone, and
+//!    then deletes both it and `ready` in one transaction. The end of `ready` tells all others that the round is over:
+//!    one wake-up for each ([`leaving`]).
+//! 6. A member whose time is over gives up: one transaction checks that the barrier's node has the version that it had
+//!    when there was no round with this member, and deletes the member's node. Each declaration changes that version.
+//!    If there is such a round, the others have been let in with this member: it has entered, and `enter` answers that
+//!    ([`giving_up`]).
+//! 7. A call that is dropped deletes its node in the background without that look: a round that is declared before the
+//!    node is gone has a member too few. After a leave that is dropped, or whose time is over, the member has left. The
+//!    anchor then also sets `ready`, which wakes all who wait for its end: they wait for the other nodes themselves,
+//!    and one deletes `ready`.
+//!
+//! All must say the same number of parties. If members stand who said another number, and came before, `enter` is a
+//! Mismatch. The number stands as long as one of their nodes does; then the next member sets its own ([`agreement`]).
+//!
+//! # Who may be killed where
+//!
+//! The node of a member that is killed goes when its session ends, and counts until then.
+//!
+//! - A member that waits, or the last one before it has declared: it is not counted any more, and the others wait for
+//!   one more.
+//! - A member inside: it counts as one that has left.
+//! - The anchor: `ready` still stands when all have left. The member with the highest number of the others looks for
+//!   the anchor's node 50 ms after it has left itself, and each other member after half a second. Whoever finds that
+//!   all nodes have gone deletes `ready` at the version that the barrier's node had then: so not if somebody has
+//!   entered since.
+//! - All members of a round: whoever comes next finds that it is late, and deletes `ready` as above.
+//!
+//! # What a lost answer means
+//!
+//! - Of the creation of a node: a quorum write that changes nothing is sent, in the same session; when it is answered,
+//!   the creation has been decided. Then the member looks for its GUID in a list. If the session has ended, so has the
+//!   node.
+//! - Of a declaration: it is sent again; the second one finds `ready`, which says whether we are in. The round cannot
+//!   be over by then, since it lasts as long as our node stands.
+//! - Of the deletion of a node: it is sent again, and if it is missing then, it was deleted. A handle that enters again
+//!   first deletes what it may have left.
+//!
+//! # What is bounded, and what is cleaned up
+//!
+//! At most 5,000 parties, and as many as one transaction can check. Nothing stays but the barrier's node, which the
+//! server deletes if it is a container, when it has been empty for a while.
+//!
+//! # Beside others
+//!
+//! The peers are members by Curator's `DistributedDoubleBarrier` or kazoo's `DoubleBarrier`: the layout is theirs.
+//! Their names say no number: they are counted and waited for as any child is, belong to each round, and `ready` does
+//! not list them. They enter whenever there is a `ready`; a round that one of them declares is for all nodes that are
+//! older than its `ready`. kazoo's members delete `ready` when the first of them leaves: where the naming is `kazoo`,
+//! we wait for the nodes of the members instead, and the declarer finds by the version of its own node, which the
+//! declaration also sets, that it has declared ([`layout`]).
 
 mod agreement;
 mod entering;
@@ -213,8 +267,8 @@ impl DoubleBarrier {
         Ok(self.inner.listeners.subscribe(callback))
     }
 
-    /// Waits until all parties are there; Timeout after `limit`, which says how many were. More than that wait for the next
-    /// round.
+    /// Waits until all parties are there; Timeout after `limit`, which says how many were. If a round was declared with this
+    /// member by then, it has entered, and that is the answer. Members beyond the number of parties wait for the next round.
     ///
     /// A member that is told Timeout, or Cancelled by [`drive`](crate::drive) or in another language, is not counted any more,
     /// unless no server answers for a quarter of a second: then its node goes as soon as one does, or with its session, and
@@ -222,8 +276,9 @@ impl DoubleBarrier {
     ///
     /// Mismatch: others wait there for another number of parties. Exists: this handle has entered already.
     ///
-    /// # Cancel safety Dropping the future leaves nothing behind. Our node is deleted in the background; a round that
-    /// is declared before it is gone has a member too few.
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind: our node is deleted in the background. A round that is declared before the
+    /// node is gone has a member too few.
     pub async fn enter(&self, limit: Option<Duration>) -> Result<()> {
         let about = |error: Error| error.with_path(self.path());
         let session = self.client.session()?;
