@@ -3,8 +3,8 @@
 //! # Nodes
 //!
 //! ```text
-//! /barriers/step               the number of parties: a container, or persistent where the naming is not `curator`; the
-//!                              first member creates it, and no client deletes it
+//! /barriers/step               the number of parties: a container, or persistent where the naming is not `curator`;
+//!                              the first member creates it, and no client deletes it
 //!     GUID-of-3-0000000007     a member that waits for 3 parties, or is inside: ephemeral; the member creates it, and
 //!                              deletes it when it leaves or gives up
 //!     ready                    while a round is on: the numbers of its members' nodes, and the anchor; persistent: a

@@ -1,42 +1,84 @@
-//! Two-phase commit: all sites do something, or none does.
+//! Two-phase commit: one coordinator asks several sites to do something, and all of them do it, or none does.
+//!
+//! # Nodes
 //!
 //! ```text
 //! /commits/orders
-//!     transactions/order-17             what it is about, and who votes
-//!         open-NONCE                    as long as nothing is decided
-//!         coordinator-NONCE             whose it is, until that one knows the decision
-//!         vote-NONCE-stock              the vote of a site, until it has acknowledged
-//!         decision-NONCE                from the decision on, instead of `open`
-//!     inbox/stock/NONCE-order-17        what a site is asked, until it has acknowledged
-//!     sites/stock, coordinators/NAME    who is there: ephemeral, and all else is persistent
-//!     outcomes/NONCE                    for a day, what became of a transaction that others have ended
+//!     transactions/order-17            the mode, the timeout, the NONCE, the sites and the payload; `begin` creates it
+//!         open-NONCE                   nothing is decided: `begin` creates it, and the decision deletes it
+//!         coordinator-NONCE            the mark, which names the owner: `begin` creates it, and the owner deletes it
+//!         vote-NONCE-stock             the vote of the site `stock`, which creates it; its acknowledgement deletes it
+//!         decision-NONCE               the outcome, and why: the decision creates it
+//!     inbox/stock/NONCE-order-17       what a site is asked: `begin` creates it, and the acknowledgement deletes it
+//!     outcomes/NONCE                   the outcome after a takeover: the last owner creates it, for a day
+//!     sites/stock, coordinators/NAME   a site or a coordinator is there: ephemeral, and made again in each new session
+//!     coordinators/NAME.SESSION        the same, in one session only: ephemeral; a begin depends on it
 //! ```
 //!
-//! 1. A transaction begins with one write: a node with its payload and its sites, a child `open`, and an entry in the inbox of
-//!    each site.
-//! 2. A site votes with one write that is applied only while the transaction is open. A vote stays, whoever crashes. To vote
-//!    for the abort is to decide it.
-//! 3. The decision is one write that takes `open` away: so it is made once. It is a commit only if the votes of all sites are
-//!    there in that very write. Everybody watches the decision.
-//! 4. Past the deadline whoever waits decides: a commit if all have voted, else the abort. A site that is late then
-//!    cannot vote.
-//! 5. A site that has done what was decided acknowledges: its entry and its vote go. The last one collects the transaction.
-//! 6. Whose it is, and how it is taken over: the mark `coordinator` names who began it, whose ephemeral node says that it is
-//!    there. If that one has died, `recover` of another writes its own name into the mark, in one write that is refused if the
-//!    first is there after all. It owns the transaction then: it decides it, and takes the mark away when its caller has been
-//!    told. As that is somebody else than who began it, the outcome stays for a day in a node of its own. See [`ownership`] and [`kept_outcomes`].
-//! 7. What is left is bounded, and nothing has a lifetime that `recover` has to answer. The mark of an abort goes a while after
-//!    its coordinator knows, asked or not: who does not find a transaction takes it for aborted, and it is. The mark of a commit
-//!    goes when a caller was told, and not before, or that commit would be taken for an abort. So what nobody asks for stays,
-//!    and a begin is refused where too much has: in the inbox of one of its sites, or in all. See [`ending`], [`inbox_room`].
+//! All else is persistent; the folders are containers, or persistent where the naming is not `curator`. NONCE is a GUID
+//! that is new for each transaction: an id may be used again, and then no write about the earlier transaction meets the
+//! later one.
 //!
-//! Who decides before the deadline is the mode: the coordinator, which waits for one vote after the other, or the
-//! site whose vote is the last. If that one dies, any of those who wait decides: all of them watch the votes.
+//! # Steps
 //!
-//! Anybody may be killed at any step. A site that comes back finds in its inbox what it has not acknowledged. What has begun is
-//! decided by whoever waits for it, or by the next that recovers. Between a decision and the end of the mark that recovers it, too:
-//! it finds the mark of one that is dead. Between that and the collection whoever comes next collects. A lost answer is never guessed at: a vote, a decision and an
-//! acknowledgement are sent again, and find what the first one did; of a begin see [`begin`]. [`layout`] tells what nodes say.
+//! 1. `begin` is one write, as all that follows is: one transaction of the server. It creates the transaction's node,
+//!    `open`, the mark with the name of its coordinator, the owner, and an entry in the inbox of each site. It is
+//!    refused unless the coordinator's two ephemeral nodes stand ([`begin`]).
+//! 2. A site votes. A vote for the commit is refused unless `open` stands; a vote for the abort is the decision for the
+//!    abort in the same write. From its vote for the commit until it knows the outcome, a site must be able to do its
+//!    part, also after a crash: what it needs for that has to be stored before the vote.
+//! 3. The decision deletes `open`, so there is only one. A commit also checks the votes of all sites, so it is refused
+//!    if a vote is missing. Who waits for the outcome watches `decision`.
+//! 4. Before the deadline the mode says who decides. `coordinator`: the coordinator, which watches one vote after the
+//!    other. `peer`: the site whose vote is the last; all who wait watch the votes, too, and decide a tenth of a second
+//!    after the last vote if that site has not.
+//! 5. The timeout counts from the creation of the transaction's node, by the servers' clock. Everybody who waits
+//!    computes a deadline of its own, and leaves at least half of the timeout from when it first saw the transaction,
+//!    whatever the clocks say ([`servers_time`]). At its deadline it decides: the commit if all have voted, else the
+//!    abort.
+//! 6. A site that has done its part acknowledges: its vote and its entry are deleted. When no vote and no mark is left,
+//!    the transaction is collected: `decision` and the transaction's node are deleted, by whoever was the last.
+//! 7. The owner decides in the background, whether or not a caller has the transaction in hand, that is, has a
+//!    [`CommitTransaction`] of it. When a caller has asked for the outcome, the owner deletes the mark; that of an
+//!    abort also when nobody asks, after 3 to 60 seconds. So a coordinator that finds nothing of a transaction, and has
+//!    not told its outcome, may take it for aborted: the mark of a commit would stand ([`ending`]). So may a site that
+//!    finds nothing of a transaction in its inbox: it has not voted, since its vote would stand until it acknowledges.
+//! 8. `recover` of another coordinator takes over the transactions whose owner is not there: it writes its own name
+//!    into the mark, and that is refused if the node of the owner stands ([`ownership`]). When it deletes the mark, it
+//!    creates `outcomes/NONCE` in the same write: the first owner may come back when all else has been collected, and
+//!    finds the outcome there ([`kept_outcomes`]). If it asks after more than a day, `outcome` answers NoNode.
+//!
+//! # Who may be killed where
+//!
+//! - A coordinator: its node goes with its session. The sites decide at the deadline, or before it in the mode `peer`;
+//!   `recover` decides, too, and answers what was begun. One that was only cut off comes back with the same name: it is
+//!   told the true outcome, and leaves the mark alone where somebody else owns the transaction.
+//! - A site: its vote stands, and what it has not acknowledged is in its inbox (`pending`). If it never comes back, its
+//!   entry and, if it has voted, the transaction stay, and the id is not free. An operator lets somebody join by its
+//!   name, and acknowledge what `pending` answers.
+//! - A site or owner that deleted the last vote or mark, and has not collected: the next that joins or recovers
+//!   collects.
+//!
+//! # What a lost answer means
+//!
+//! - Of a begin: the coordinator looks for the transaction, or for its outcome, behind a quorum write, which changes
+//!   nothing; when it is answered, all that was sent before in that session is decided. In another session it first
+//!   deletes `coordinators/NAME.SESSION` of the old one, without which the begin is refused from then on. If nothing is
+//!   found, it is sent again. A caller that hears ConnectionLost has it aborted in the background, see
+//!   [`TwoPhaseCommit::begin`].
+//! - Of a vote: it is sent again. If it is refused, the site reads what stands. Its vote: it was applied. A decision
+//!   and no vote: it came too late, which is no error. Only its entry: the same, and the decision was the abort.
+//!   Nothing: the site has acknowledged elsewhere, which is NotHeld.
+//! - Of a decision: it is sent again, and whoever is refused reads what is decided. Of an acknowledgement, and of the
+//!   deletion of a mark: it is sent again, and what is missing then was deleted. A mark is deleted only at the version
+//!   at which it is ours.
+//!
+//! # What is bounded, and what is cleaned up
+//!
+//! - A begin is TooLarge when 10,000 nodes are in the inbox of one of its sites, or in `transactions` ([`inbox_room`]).
+//! - A transaction stays until its outcome has been asked for, if it is a commit, and all sites that voted have
+//!   acknowledged. An entry whose site did not vote is deleted by that site, or when it has 1,000 others and is away.
+//! - Outcomes that are older than a day are deleted by those who join, recover, or leave another one.
 
 mod begin;
 mod coordinator;
@@ -132,11 +174,11 @@ impl TwoPhaseCommit {
     /// not somebody waits for the outcome, as long as the client is there: the commit when all have voted for it, the abort
     /// when `timeout` is over and not all have voted.
     ///
-    /// Exists: there is one of that id, or one of its sites has not acknowledged it. TooLarge: the payload is, or 10,000 wait in the
-    /// inbox of one of its sites, which the error names, or as many transactions are not over. ConnectionLost: it
-    /// may have begun. Then it is aborted in the background, unless all its sites have voted before that arrives. To find out, call
-    /// [`recover`](TwoPhaseCommit::recover) of the same handle: it waits for that, and answers the transaction if it was committed;
-    /// if it does not, it was aborted or has never begun.
+    /// Exists: there is a transaction of that id; it is collected when a caller was told its outcome and all sites that have voted
+    /// have acknowledged it. TooLarge: the payload is, or 10,000 transactions wait in the inbox of one of its sites, which the error
+    /// names, or as many are not collected. ConnectionLost: it may have begun. Then it is aborted in the background, unless all its
+    /// sites have voted before the abort arrives. To find out, call [`recover`](TwoPhaseCommit::recover) of the same handle, which
+    /// waits for the abort. It answers the transaction if that was committed; else the transaction was aborted or has never begun.
     ///
     /// # Cancel safety
     /// Dropping the future aborts in the background what may have begun, as after ConnectionLost.
@@ -164,12 +206,13 @@ impl TwoPhaseCommit {
     }
 
     /// Takes over the transactions whose coordinator is not there any more, the oldest first, and decides them: at once if all
-    /// have voted, else as soon as that is so or the time is over, as for those that it begins. Of its time half at least is left
-    /// from now on, whatever the clocks say. Ask each for its outcome. A coordinator that has crashed is there until its session
-    /// timeout.
+    /// have voted, else when all have or the time is over, as for those that it begins. For this coordinator at least half of the
+    /// timeout is left from when it first sees a transaction, whatever the clocks say; the sites go by deadlines of their own. Ask each
+    /// for its outcome. A coordinator that has crashed is there until its session timeout.
     ///
-    /// It also answers what this handle has begun or taken over and nobody has in hand: what was dropped, or what a `begin` that
-    /// failed has begun and the sites have committed. One that cannot be read stops nobody: it is left out, which is logged once.
+    /// It also answers the transactions that this handle has begun or taken over and of which nobody has a [`CommitTransaction`]: what
+    /// was dropped, or what a `begin` that failed has begun and the sites have committed. A transaction that cannot be read stops
+    /// nobody: it is left out, which is logged once.
     pub async fn recover(&self) -> Result<Vec<CommitTransaction>> {
         coordinator::recover(&self.commits).await
     }
