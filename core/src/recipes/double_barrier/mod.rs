@@ -16,9 +16,9 @@
 //!
 //! # Steps
 //!
-//! 1. Entering is one transaction: it creates the member's node, and sets the barrier's node. The answer to the set
-//!    says how many children there were at that moment. So the last of those who are needed knows that it is the last
-//!    ([`entering`]).
+//! 1. Entering is one transaction: it creates the member's node, and sets the barrier's node, whose version changes
+//!    (see 6). The answer to the set says how many children there were at that moment. So the last of those who are
+//!    needed knows that it is the last ([`entering`]).
 //! 2. The last one declares the round, in one transaction: that checks that the node of each member stands, creates
 //!    `ready`, and sets the barrier's node. If one of them has just died, the transaction is refused; then the last one
 //!    lists again, and waits as the others do if they are too few. The next one to come then is the last.

@@ -53,7 +53,8 @@
 //!
 //! # Who may be killed where
 //!
-//! Each step is one transaction: a client that is killed before it arrives has done nothing, and else everything.
+//! Each step that writes is one transaction: who is killed before that arrives has done nothing, and after it
+//! everything.
 //!
 //! - A producer whose put takes several transactions: the first are in. Its ephemeral items go with its session.
 //! - A consumer after a get: the item is gone with it.

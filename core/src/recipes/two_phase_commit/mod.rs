@@ -21,9 +21,9 @@
 //!
 //! # Steps
 //!
-//! 1. `begin` is one write, as all that follows is: one transaction of the server. It creates the transaction's node,
-//!    `open`, the mark with the name of its coordinator, the owner, and an entry in the inbox of each site. It is
-//!    refused unless the coordinator's two ephemeral nodes stand ([`begin`]).
+//! 1. `begin` is one write, which is one transaction of the server, as a vote and a decision are. It creates the
+//!    transaction's node, `open`, the mark with the name of its coordinator, the owner, and an entry in the inbox of
+//!    each site. It is refused unless the coordinator's two ephemeral nodes stand ([`begin`]).
 //! 2. A site votes. A vote for the commit is refused unless `open` stands; a vote for the abort is the decision for the
 //!    abort in the same write. From its vote for the commit until it knows the outcome, a site must be able to do its
 //!    part, also after a crash: what it needs for that has to be stored before the vote.
@@ -76,8 +76,8 @@
 //! # What is bounded, and what is cleaned up
 //!
 //! - A begin is TooLarge when 10,000 nodes are in the inbox of one of its sites, or in `transactions` ([`inbox_room`]).
-//! - A transaction stays until its outcome has been asked for, if it is a commit, and all sites that voted have
-//!   acknowledged. An entry whose site did not vote is deleted by that site, or when it has 1,000 others and is away.
+//! - A transaction stays until all sites that voted have acknowledged, and that of a commit until its outcome was asked
+//!   for. An entry whose site did not vote is deleted by that site, or when it has 1,000 others and is away.
 //! - Outcomes that are older than a day are deleted by those who join, recover, or leave another one.
 
 mod begin;
