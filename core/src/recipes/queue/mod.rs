@@ -76,7 +76,8 @@
 //! - Of a claim: a quorum write is sent that changes nothing; when it is answered, all that was sent before in that
 //!   session is decided. Then the claim is read, whose data has a GUID that is new with each attempt.
 //! - ConnectionLost: no server answers within the retry budget, or somebody deleted the mark. A put may be in, or go in
-//!   later; with a key it can be put again. An item that a get has removed is put back when a server answers.
+//!   later; with a key it can be put again. An item that a get has removed is put back when a server answers, if the
+//!   mark stands.
 //!
 //! # What is bounded, and what is cleaned up
 //!
