@@ -123,8 +123,8 @@ use std::time::Duration;
 
 pub use claim::{Item, Nack};
 pub use dead_letters::DeadLetter;
-use layout::{LONGEST_DELAY, NodeLayout, Order};
 pub(crate) use layout::{DEAD, OWN, is_item, is_pause};
+use layout::{LONGEST_DELAY, NodeLayout, Order};
 pub use looking::QueueStats;
 pub use put_answer::{Put, PutOptions};
 pub use queue_base::{Backlog, Claims, DeadLetters};

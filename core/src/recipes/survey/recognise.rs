@@ -323,7 +323,9 @@ impl View<'_> {
 
     fn queues(&self) -> BTreeSet<&str> {
         let of = |path: &'_ str, names: &BTreeSet<String>| {
-            if let Some(queue) = queue_that_has(path, queue::OWN).or_else(|| queue_that_has(path, queue::DEAD)) {
+            if let Some(queue) =
+                queue_that_has(path, queue::OWN).or_else(|| queue_that_has(path, queue::DEAD))
+            {
                 // What is beside the dead letters is theirs.
                 return Some(queue.len()).filter(|length| *length > 1 && !is_of_a_queue(queue));
             }

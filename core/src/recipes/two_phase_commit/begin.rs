@@ -137,8 +137,7 @@ impl BeginAttempt {
                 looked_in = Some(server_session.session_id());
             }
             if let Some(asked) = self.asked.clone() {
-                if self.since.is_some_and(|since| call.now().since(since) > OUTCOME_STANDS / 2) {
-                    // What others have left of it may be gone as well.
+                if self.since.is_some_and(|since| nobody_can_know(call.now(), since)) {
                     return Err(Error::connection_lost(BEGIN));
                 }
                 match find_begun(&self.commits.layout, &server_session, call, &self.key, &asked).await? {
@@ -248,8 +247,9 @@ impl Drop for BeginAttempt {
         let Some(asked) = self.asked.take().filter(|_| self.session.process().is_present()) else { return };
         let (commits, session, hand) = (self.commits.clone(), self.session.clone(), self.hand.take());
         let (key, header, ending) = (self.key.clone(), self.header.clone(), commits.ending());
+        let since = self.since.unwrap_or_else(|| session.now());
         drop(self.session.in_background(async move {
-            match abort_if_begun(&commits, &session, &key, &header.sites, asked).await {
+            match abort_if_begun(&commits, &session, &key, &header.sites, asked, since).await {
                 Ok(Some(Outcome::Commit)) => commits.is_committed(key, header),
                 Ok(_) => {}
                 Err(error) => {
@@ -263,6 +263,11 @@ impl Drop for BeginAttempt {
     }
 }
 
+/// Whether what others have left of a transaction that was begun then may be gone as well.
+fn nobody_can_know(now: Moment, since: Moment) -> bool {
+    now.since(since) > OUTCOME_STANDS / 2
+}
+
 /// The error of a begin of which nobody knows whether it has begun.
 fn describe_doubt(error: Error, id: &str) -> Error {
     let why = match error.kind() {
@@ -272,7 +277,8 @@ fn describe_doubt(error: Error, id: &str) -> Error {
     let message = format!(
         "it is not known whether {id:?} has begun: {why}. It is aborted in the background, unless all its sites have voted before \
          that arrives. To find out, call recover of the same handle, which waits for that: it answers {id:?} if it was \
-         committed, and if it does not, it was aborted or has never begun"
+         committed, and if it does not, it was aborted or has never begun; only if no server answers for half a day nobody can know, and \
+         the log says so (transaction_left)"
     );
     Error::new(error.kind(), message)
 }
@@ -326,6 +332,7 @@ async fn abort_if_begun(
     key: &Key,
     sites: &[String],
     asked: LostAttempt,
+    since: Moment,
 ) -> Result<Option<Outcome>> {
     let layout = &commits.layout;
     let mut call = session.call(None).outlasting();
@@ -333,6 +340,9 @@ async fn abort_if_begun(
         let server_session = call.server_session(BEGIN).await?;
         match find_begun(layout, &server_session, &mut call, key, &asked).await? {
             None => call.retry_after_loss(BEGIN).await?,
+            Some(BegunBefore::Nothing) if nobody_can_know(call.now(), since) => {
+                return Err(Error::connection_lost(BEGIN));
+            }
             Some(BegunBefore::Nothing) => return Ok(None),
             Some(BegunBefore::Over(outcome)) => return Ok(Some(outcome)),
             Some(BegunBefore::Standing) => {

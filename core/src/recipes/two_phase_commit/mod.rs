@@ -179,6 +179,7 @@ impl TwoPhaseCommit {
     /// names, or as many are not collected. ConnectionLost: it may have begun. Then it is aborted in the background, unless all its
     /// sites have voted before the abort arrives. To find out, call [`recover`](TwoPhaseCommit::recover) of the same handle, which
     /// waits for the abort. It answers the transaction if that was committed; else the transaction was aborted or has never begun.
+    /// Only if no server answers for half a day nobody can know: then the log says `transaction_left`.
     ///
     /// # Cancel safety
     /// Dropping the future aborts in the background what may have begun, as after ConnectionLost.
