@@ -13,7 +13,8 @@
 //! Most peers take every child of P for an item. So what is ours alone stands beside it, in containers: claims, pauses and
 //! marks in `P-__queue__`, dead letters in `P-__dead__`. Where the items are further below, it is below P: in `P/__queue__`
 //! and `P/__dead__`. That is so in kazoo's layout `locking`, and in a queue that is spread over several nodes, which is for ours
-//! alone: its items are below `P/0`, `P/1` and so on.
+//! alone. Its items are below `P/0`, `P/1` and so on. Each of these has claims, pauses and marks of its own, in
+//! `P/0-__queue__` and so on; the keys in `P/__queue__` and the dead letters they have in common.
 //!
 //! Whether an item of a delay queue is due, and whether a pause is over, goes by the clock of the client that looks.
 

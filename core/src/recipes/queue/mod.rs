@@ -4,24 +4,24 @@
 //!
 //! ```text
 //! P                           the queue: persistent; a put creates it if it is missing, and it stays when it is empty
-//! ├─ qn-0000000007            an item: persistent, or ephemeral with that option; its version counts its claims. A put
-//! └─ qn-0000000008            creates it; a get, an ack or the move to the dead letters deletes it
+//! └─ qn-0000000007            an item: persistent, or ephemeral with that option; a put creates it; a get, an ack or a
+//!                             move to the dead letters deletes it; its version says how often it was claimed
 //! P-__queue__                 what only this library knows of; this node and the folders in it are containers
 //! ├─ claims
 //! │  ├─ qn-0000000007         a claim, by which a consumer works on item 7: ephemeral; its ack or nack deletes it
-//! │  ├─ qn-0000000008~        these two nodes together pause item 8: persistent; a nack creates both, and the next
-//! │  └─ qn-0000000008~D-Lms   claim or get of the item deletes both
+//! │  ├─ qn-0000000008~        item 8 is paused: persistent; a nack creates it, and the next claim or get deletes it
+//! │  └─ qn-0000000008~D-Lms   how long item 8 is paused (see 4): created and deleted together with the node above
 //! ├─ marks/_c_GUID-change     a mark says how many transactions its client has made with it: persistent, see below
 //! ├─ keys                     the keys of puts, for as long as they count: persistent, see `keys`
 //! ├─ waiting, room            lines of clients that wait for an item, and for room: each creates an ephemeral child
-//! ├─ puts                     set by each put where there is a `max_items`: persistent; nobody deletes it, see `room`
-//! └─ numbers                  says that the server's numbers are nearly used up: persistent, see `numbers`
+//! ├─ puts                     each put with `max_items` creates or sets it (`room`): persistent; nobody deletes it
+//! └─ numbers                  few numbers are left for items: persistent; puts create and delete it, see `numbers`
 //! P-__dead__                  the dead letters: a queue of the same form
 //! ```
 //!
-//! These are the names of the layout `simple` where the naming is `curator` or `zookeeper`; `layout` has the others.
-//! With `shards` the items are below `P/0`, `P/1` and so on, with the keys and the dead letters in common. What stands
-//! beside P here is below it then, as `P/__queue__` and `P/__dead__`, and so it is in kazoo's layout `locking`.
+//! These are the names of the layout `simple` where the naming is `curator` or `zookeeper`; `layout` has the others. In
+//! kazoo's layout `locking` what stands beside P here is below it, as `P/__queue__` and `P/__dead__`. With `shards` the
+//! items are below `P/0`, `P/1` …, each with its own `P/0-__queue__`; they share `P/__queue__/keys` and `P/__dead__`.
 //!
 //! # Steps
 //!
@@ -31,63 +31,65 @@
 //! 2. A consumer lists the items and the claims in one flight, and its client takes from that list until it is used up.
 //!    By priority or due time a later item may come first: there the list is renewed behind a `sync` before each get or
 //!    claim. With other consumers about, a client begins somewhere among the first free items (`known_items`).
-//! 3. A get deletes the item before the caller sees the data: at most once (`take`). If the item was claimed before,
-//!    the same transaction creates a claim and deletes that again, and so is refused while another claim stands.
-//! 4. A claim creates the node of the claim and writes the item's data anew, which raises its version. The item stays
-//!    in its place. An ack deletes both nodes. A nack deletes the claim and pauses the item: at least once (`claim`).
-//!    The pause ends at D by the clock of the client that gave the item back, and has the length L. As clocks differ, a
-//!    consumer waits until its own clock shows D, and no longer than L after it first saw the pause.
-//! 5. An item that was claimed `max_attempts` times moves to the dead letters: by its last nack, or by the next
-//!    consumer that reads it and proves that nobody has claimed it. So does one that nobody can decode
-//!    (`dead_letters`).
+//! 3. A get deletes the item before the caller sees the data: at most once (`take`). It does so at the version that it
+//!    has read: it is refused if somebody has claimed the item since. If the item was claimed before that, a claim may
+//!    stand: then the same transaction also creates a claim and deletes it again, and so is refused if there is one.
+//! 4. A claim creates the node of the claim and writes the item's data anew, which raises its version: at least once
+//!    (`claim`). The item stays in its place. An ack deletes both nodes. A nack deletes the claim and, unless its delay
+//!    is zero, creates the two nodes of a pause (`layout` says why two). The pause ends at D by the clock of the client
+//!    that gave the item back, and has the length L. As clocks differ, a consumer waits until its own clock shows D,
+//!    and no longer than L after it first saw the pause.
+//! 5. An item that was claimed `max_attempts` times moves to the dead letters (`dead_letters`): by its last nack, or by
+//!    the next consumer that reads it, in a transaction that creates and deletes a claim as in 3. So does an item that
+//!    nobody can decode. With `max_attempts` 0 none moves, and what nobody can decode is skipped.
 //!
 //! A consumer that finds no free item:
 //!
 //! 1. A `try_…` lists once more, behind a `sync`, and answers that there is none.
 //! 2. Else one of the client's waiting calls waits for all of them: it creates a node at the end of the line `waiting`.
-//! 3. The first four clients of that line are its front: they watch the items and the claims. Each of the others
-//!    watches the four clients right ahead of it, and moves up when one of them goes.
-//! 4. When a watch tells of a free item, each client of the front tries to take it. The losers take others, or wait.
-//! 5. When none of its calls waits any more, a client leaves the line. But where a call got an item and the whole line
-//!    is the front, it keeps its place for its next call, for five seconds or until a fifth client comes (`next_item`).
+//! 3. The first four clients of that line watch the items and the claims. Each of the others watches the four right
+//!    ahead of it, and moves up when one of them goes.
+//! 4. When a watch tells of a free item, each of the first four tries to take it. The losers take others, or wait.
+//! 5. A client leaves the line when none of its calls waits any more. If a call got an item and at most four clients
+//!    are in the line, it stays for its next call, for five seconds or until a fifth client comes (`next_item`).
 //!
 //! # Who may be killed where
 //!
-//! Each step that writes is one transaction: who is killed before that arrives has done nothing, and after it
-//! everything.
+//! Each step that writes is one transaction: if it arrives, all of it is done, although its client was killed.
 //!
 //! - A producer whose put takes several transactions: the first are in. Its ephemeral items go with its session.
 //! - A consumer after a get: the item is gone with it.
 //! - A consumer with a claim: the claim goes with its session, and the item is in its old place, with one attempt more.
-//! - A consumer that is only cut off: the claim stands as long as the session does. When the lease is over, for which
-//!   the server certainly honours the session, the [`Item`] is lost: `on_lost` tells so, and an ack is NotHeld.
+//! - A consumer that is only cut off: its claim stands as long as its session. The client knows until when the server
+//!   certainly keeps the session. When that time is over, the [`Item`] is lost: `on_lost` tells so, an ack is NotHeld.
 //! - A client in a line: its node goes with its session, and the clients behind it are told.
 //!
 //! # What a lost answer means
 //!
-//! A mark is set at the version that the last transaction left, so of two that set it at the same version one is
-//! refused.
+//! The transaction of a put, a get, an ack, a nack with a pause, or a move to or from the dead letters also sets a mark
+//! of its client, at the version that the mark's last transaction left. Of two at one version the second is refused.
 //!
 //! - Of a put: it is sent again. If the mark refuses it, the first was applied (`session::once`).
-//! - Of a get, an ack, a nack, or a move to or from the dead letters: it is not sent again, for a name may be another
-//!   item's by then: numbers begin at 0 again when P is deleted and made anew. Instead a transaction is sent that only
-//!   sets the mark, at the same version. If it is applied, the first is refused whenever it arrives, and the client
-//!   looks at the nodes anew. If it is refused, the mark's data says which of the two was applied (`once::seen`).
+//! - Of the others: it is not sent again. It names an item, and another item may have that name by then: when P is
+//!   deleted and made anew, the numbers begin at 0 again. Instead a transaction is sent that only sets the mark, at the
+//!   same version. If it is applied, the first is refused whenever it arrives, and the client looks at the nodes anew.
+//!   If it is refused, the mark's data says which of the two was applied (`once::seen`).
 //! - Of a claim: a quorum write is sent that changes nothing; when it is answered, all that was sent before in that
 //!   session is decided. Then the claim is read, whose data has a GUID that is new with each attempt.
 //! - ConnectionLost: no server answers within the retry budget, or somebody deleted the mark. A put may be in, or go in
-//!   later; with a key it can be put again. An item that a get has removed is put back when a server answers, if the
-//!   mark stands.
+//!   later; with a key it can be put again. What a get has removed is put back when a server answers, if the mark
+//!   stands: in its old place, or at the end if P was made anew.
 //!
 //! # What is bounded, and what is cleaned up
 //!
-//! - Items: a put is TooLarge before their names fill a packet, and waits before the 2^31 numbers end (`room`).
-//! - Pauses: what is left of one without its item, or without one of its nodes, is deleted by a consumer that lists. A
-//!   client that knows of 2,000 makes no nodes for the next one, which then holds for this client alone.
+//! - Items: a put is TooLarge before their names fill a packet (`room`). Before the server's 2^31 numbers end it waits
+//!   until no item is left, and makes P anew, so that they begin at 0 (`numbers`).
+//! - Pauses: a consumer that lists deletes what is left of one without its item, or without one of its nodes. A client
+//!   that knows of 2,000 pauses creates no nodes for the next one: only that client then leaves the item alone.
 //! - Marks: a client deletes its own after a second without use. A killed client's is deleted by others that use marks
 //!   there, when it has not changed for three times the sum of its client's session timeout and retry budget.
 //! - Keys: those that count no more are deleted by clients that put with keys, or else by those that take items.
-//! - Dead letters stay until somebody replays, purges or takes them. The server deletes containers that are empty.
+//! - Dead letters stay until somebody replays, purges or takes them. The server deletes empty containers.
 //!
 //! # Beside others
 //!
