@@ -15,21 +15,24 @@
 //!
 //! # Steps
 //!
-//! 1. A client reads the value. It goes by memory instead if it has the turn, or for three changes in a row if nobody
-//!    else wrote between its last two: if that is out of date, the server refuses the next step.
+//! 1. A client reads the value and its version. If the node is missing, it first creates it as 0, in a write of its
+//!    own. In two cases it does not read, and goes by what it wrote last: as long as it has the turn (see 5), and for
+//!    three transactions after a read that showed that nobody else had written since its last one. If others have
+//!    written meanwhile, the server refuses the next step.
 //! 2. One transaction makes the change: it sets the value if the counter still has the version that was read, and
 //!    writes into the mark which number this transaction has. The first one creates the mark ([`attempt`]).
 //! 3. If another client was faster, the transaction is refused: the client reads the value and makes the change anew.
 //! 4. What is asked for while a transaction of the client is under way goes into its next one, in order, as one new
 //!    value ([`pending_changes`]). A change that would leave the range, or a `compare_and_set` that does not find its
 //!    old value, changes nothing there and is answered so; the others are made.
-//! 5. A client that is refused twice in three changes takes turns with others that are; where four marks and places
-//!    stand, it does so after the first refusal. It queues below the counter as for a lock, makes up to 16 transactions
-//!    when it is first, or 40 where many count, and then gives the turn to the next. Others may write without a turn:
-//!    turns only make refusals rare, so that a change costs the same with fifty clients as with five ([`fairness`]).
+//! 5. A client that is refused twice in three changes queues for a turn; where four marks and places stand below the
+//!    counter, it queues after the first refusal. It creates a place there and waits until that is the first one, as
+//!    for a lock. Then it makes up to 16 transactions, or up to 40 where many count, and deletes its place: the next
+//!    one has the turn. Others may write without a turn: turns only make refusals rare, so that a change costs the same
+//!    with fifty clients as with five ([`fairness`]).
 //!
-//! If two clients make the first change at once, one creates the counter, and the other one reads it. An empty node is
-//! 0. A latch is counted down in the same way, but its first change creates the node in step 2, see [`super::latch`].
+//! If two clients create the counter at once, one succeeds, and the other one reads it. An empty node is 0. A latch is
+//! counted down in the same way, but its first change creates the node in step 2, see [`super::latch`].
 //!
 //! # Who may be killed where
 //!
@@ -45,8 +48,9 @@
 //!
 //! - The mark says the number of the transaction: its changes were made.
 //! - The mark says less, and the counter has another version: they were not made. They never will be, even if the
-//!   transaction is still on its way, since a version does not come back. They are made anew. The same is true if this
-//!   transaction would have created the mark, the mark is missing, and it is too early for others to have deleted it.
+//!   transaction is still on its way, since a version does not come back. They are made anew.
+//! - The mark is missing, this transaction would have created it, and the counter has another version: they were not
+//!   made either, if it is too early for others to have deleted the mark. They are made anew.
 //! - The mark says less or is missing, and the counter has the same version: the transaction is sent again. Of the two
 //!   at most one finds that version.
 //! - Else nobody can know, and the answer is ConnectionLost: somebody deleted the mark or the counter, or no server
@@ -57,12 +61,13 @@
 //! - A client deletes its mark when it closes, and when it has made no change for as long as its session timeout and
 //!   retry budget together, a minute at most; a second after the last change if it has no handle on the counter any
 //!   more.
-//! - The mark of a client that was killed stays. It says three times the sum of both. Clients that count where others'
-//!   marks stand look at those in the background, and delete a mark that has not changed for as long as it says. If
-//!   nobody counts there again, it stays for ever.
-//! - The server's version of a node wraps, and a write at the version -1 would be applied at any version. So no write
-//!   of ours leaves the counter at -1. Where a write of others does, ours also create a node that can be created once
-//!   ([`value`]).
+//! - The mark of a client that was killed stays. It says how long that client may need it: three times as long as its
+//!   session timeout and retry budget together. Clients that count where others' marks stand look at those in the
+//!   background, and delete a mark that has not changed for so long. If nobody counts there again, it stays for ever.
+//! - The server's version of a node wraps, and a write at the version -1 would be applied at any version. A change of
+//!   ours that begins at -2 sets the counter twice, and so leaves it at 0. If a write of others has left it at -1, a
+//!   change also creates a node that looks like a mark. Its name is made from that write, so only one client can create
+//!   it. It is deleted like the mark of a client that was killed, after an hour ([`value`]).
 //!
 //! # Beside others
 //!
