@@ -11,17 +11,19 @@
 //!                              member creates it, and the anchor deletes it as a rule
 //! ```
 //!
-//! The anchor is the member that leaves last: the one whose node has the lowest name of the round, as peers have it,
-//! too.
+//! The anchor is the member that leaves last: the one whose node has the lowest name of the round, compared as text. As
+//! a name begins with the GUID, that may be any of the members. The peers let the same one leave last.
 //!
 //! # Steps
 //!
 //! 1. Entering is one transaction: it creates the member's node, and sets the barrier's node, whose version changes
 //!    (see 6). The answer to the set says how many children there were at that moment. So the last of those who are
-//!    needed knows that it is the last ([`entering`]).
-//! 2. The last one declares the round, in one transaction: that checks that the node of each member stands, creates
-//!    `ready`, and sets the barrier's node. If one of them has just died, the transaction is refused; then the last one
-//!    lists again, and waits as the others do if they are too few. The next one to come then is the last.
+//!    needed knows that it is the last ([`entering`]). While `ready` stands it counts, too, but then nobody declares.
+//! 2. The last one lists the members, and declares the round in one transaction: that checks that the node of each
+//!    member stands, creates `ready`, and sets the barrier's node. If one of them has just died, the transaction is
+//!    refused; then the last one lists again, and waits as the others do if they are too few. The next one to come then
+//!    is the last. If more come at the same time than are needed, those with the lowest numbers are in the round; each
+//!    further one tries to declare it, too, and only one of them creates `ready`.
 //! 3. Every other member has a watch on `ready`, and reads it when it is created. If its number is there, it has
 //!    entered, and watches for the end of `ready`. `ready` stands until the round is over, so that a slow member cannot
 //!    miss it.
@@ -30,14 +32,15 @@
 //! 5. Leaving deletes the member's node. The anchor keeps its own until the nodes of all other members have gone, and
 //!    then deletes both it and `ready` in one transaction. The end of `ready` tells all others that the round is over:
 //!    one wake-up for each ([`leaving`]).
-//! 6. A member whose time is over gives up: one transaction checks that the barrier's node has the version that it had
-//!    when there was no round with this member, and deletes the member's node. Each declaration changes that version.
-//!    If there is such a round, the others have been let in with this member: it has entered, and `enter` answers that
-//!    ([`giving_up`]).
-//! 7. A call that is dropped deletes its node in the background without that look: a round that is declared before the
-//!    node is gone has a member too few. After a leave that is dropped, or whose time is over, the member has left. The
-//!    anchor then also sets `ready`, which wakes all who wait for its end: they wait for the other nodes themselves,
-//!    and one deletes `ready`.
+//! 6. A member whose time is over looks whether there is a round with it, and which version the barrier's node has. If
+//!    there is such a round, the others have been let in with it: it has entered, and `enter` answers that. If not, one
+//!    transaction checks that the barrier's node still has that version, and deletes the member's node. Each entering
+//!    and each declaration changes it: then the transaction is refused, and the member looks again ([`giving_up`]).
+//! 7. An `enter` that is dropped deletes its node in the background without that look: a round that is declared before
+//!    the node is gone has a member too few. A member whose `leave` is dropped, or runs out of time, has left all the
+//!    same. If it is the anchor, the transaction that deletes its node also sets `ready`. That wakes all who wait for
+//!    the end of `ready`. From then on each of them waits until the nodes of the others have gone, and one of them
+//!    deletes `ready`.
 //!
 //! All must say the same number of parties. If members stand who said another number, and came before, `enter` is a
 //! Mismatch. The number stands as long as one of their nodes does; then the next member sets its own ([`agreement`]).
@@ -49,10 +52,11 @@
 //! - A member that waits, or the last one before it has declared: it is not counted any more, and the others wait for
 //!   one more.
 //! - A member inside: it counts as one that has left.
-//! - The anchor: `ready` still stands when all have left. The member with the highest number of the others looks for
-//!   the anchor's node 50 ms after it has left itself, and each other member after half a second. Whoever finds that
-//!   all nodes have gone deletes `ready` at the version that the barrier's node had then: so not if somebody has
-//!   entered since.
+//! - The anchor: `ready` still stands when all have left. So a member that has left waits for the end of `ready` only
+//!   for a while, and from then on for the end of the anchor's node, by a watch. That while is 50 ms for the one with
+//!   the highest number of the others, and half a second for each other one. Whoever then finds that all nodes of the
+//!   round have gone deletes `ready`, in a transaction that checks that the barrier's node has not changed since: if
+//!   somebody has entered, it looks again.
 //! - All members of a round: whoever comes next finds that it is late, and deletes `ready` as above.
 //!
 //! # What a lost answer means
@@ -75,9 +79,10 @@
 //! The peers are members by Curator's `DistributedDoubleBarrier` or kazoo's `DoubleBarrier`: the layout is theirs.
 //! Their names say no number: they are counted and waited for as any child is, belong to each round, and `ready` does
 //! not list them. They enter whenever there is a `ready`; a round that one of them declares is for all nodes that are
-//! older than its `ready`. kazoo's members delete `ready` when the first of them leaves: where the naming is `kazoo`,
-//! we wait for the nodes of the members instead, and the declarer finds by the version of its own node, which the
-//! declaration also sets, that it has declared ([`layout`]).
+//! older than its `ready` ([`layout`]). kazoo's members delete `ready` when the first of them leaves. So where the
+//! naming is `kazoo`, the end of `ready` is not the end of the round: we wait for the nodes of the members instead. And
+//! after a lost answer a declarer may find no `ready`. So a declaration also sets the declarer's own node, whose
+//! version then tells that the declaration was applied.
 
 mod agreement;
 mod entering;
