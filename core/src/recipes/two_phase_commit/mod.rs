@@ -24,9 +24,10 @@
 //! 1. `begin` is one write, which is one transaction of the server, as a vote and a decision are. It creates the
 //!    transaction's node, `open`, the mark with the name of its coordinator, the owner, and an entry in the inbox of
 //!    each site. It is refused unless the coordinator's two ephemeral nodes stand ([`begin`]).
-//! 2. A site votes. A vote for the commit is refused unless `open` stands; a vote for the abort is the decision for the
-//!    abort in the same write. From its vote for the commit until it knows the outcome, a site must be able to do its
-//!    part, also after a crash: what it needs for that has to be stored before the vote.
+//! 2. A site votes: it creates its vote. A vote for the commit is refused unless `open` stands. A vote for the abort
+//!    decides the abort: the same write deletes `open` and creates `decision`. From its vote for the commit until it
+//!    knows the outcome, a site must be able to do its part, also after a crash: what it needs for that has to be
+//!    stored before the vote.
 //! 3. The decision deletes `open`, so there is only one. A commit also checks the votes of all sites, so it is refused
 //!    if a vote is missing. Who waits for the outcome watches `decision`.
 //! 4. Before the deadline the mode says who decides. `coordinator`: the coordinator, which watches one vote after the
@@ -37,16 +38,19 @@
 //!    whatever the clocks say ([`servers_time`]). At its deadline it decides: the commit if all have voted, else the
 //!    abort.
 //! 6. A site that has done its part acknowledges: its vote and its entry are deleted. When no vote and no mark is left,
-//!    the transaction is collected: `decision` and the transaction's node are deleted, by whoever was the last.
+//!    the transaction is collected: `decision` and the transaction's node are deleted, by whoever was the last. So a
+//!    site that has the entry of a transaction which is gone may take that for aborted: it has not voted on it, since
+//!    its vote would stand.
 //! 7. The owner decides in the background, whether or not a caller has the transaction in hand, that is, has a
-//!    [`CommitTransaction`] of it. When a caller has asked for the outcome, the owner deletes the mark; that of an
-//!    abort also when nobody asks, after 3 to 60 seconds. So a coordinator that finds nothing of a transaction, and has
-//!    not told its outcome, may take it for aborted: the mark of a commit would stand ([`ending`]). So may a site that
-//!    finds nothing of a transaction in its inbox: it has not voted, since its vote would stand until it acknowledges.
+//!    [`CommitTransaction`] of it. When the owner has told a caller the outcome, it deletes the mark. When nobody asks,
+//!    it deletes the mark of an abort after 3 to 60 seconds, and that of a commit never ([`ending`]). So a coordinator
+//!    that finds neither the mark nor `outcomes/NONCE` (see 8) of a transaction may take that for aborted, if it has
+//!    told nobody the outcome: the mark of a commit would stand.
 //! 8. `recover` of another coordinator takes over the transactions whose owner is not there: it writes its own name
-//!    into the mark, and that is refused if the node of the owner stands ([`ownership`]). When it deletes the mark, it
-//!    creates `outcomes/NONCE` in the same write: the first owner may come back when all else has been collected, and
-//!    finds the outcome there ([`kept_outcomes`]). If it asks after more than a day, `outcome` answers NoNode.
+//!    into the mark. The same transaction creates `coordinators/NAME` of the owner and deletes it again, and so is
+//!    refused if that node stands ([`coordinator`]). When the new owner deletes the mark, the same write creates
+//!    `outcomes/NONCE`: the first owner may come back when all else has been collected, and finds the outcome there
+//!    ([`kept_outcomes`]). If it asks after more than a day, `outcome` answers NoNode.
 //!
 //! # Who may be killed where
 //!
@@ -61,14 +65,14 @@
 //!
 //! # What a lost answer means
 //!
-//! - Of a begin: the coordinator looks for the transaction, or for its outcome, behind a quorum write, which changes
-//!   nothing; when it is answered, all that was sent before in that session is decided. In another session it first
-//!   deletes `coordinators/NAME.SESSION` of the old one, without which the begin is refused from then on. If nothing is
-//!   found, it is sent again. A caller that hears ConnectionLost has it aborted in the background, see
-//!   [`TwoPhaseCommit::begin`].
+//! - Of a begin: the coordinator sends a quorum write that changes nothing; when it is answered, all that was sent
+//!   before in that session is decided. In a later session it deletes `coordinators/NAME.SESSION` of the earlier one
+//!   instead: the begin depends on that node, so it has been applied by then, or never will be. Then the coordinator
+//!   looks for the transaction, and for its outcome. If it finds neither, it sends the begin again. A caller that hears
+//!   ConnectionLost has it aborted in the background, see [`TwoPhaseCommit::begin`].
 //! - Of a vote: it is sent again. If it is refused, the site reads what stands. Its vote: it was applied. A decision
-//!   and no vote: it came too late, which is no error. Only its entry: the same, and the decision was the abort.
-//!   Nothing: the site has acknowledged elsewhere, which is NotHeld.
+//!   and no vote: it came too late, which is no error. Only its entry in the inbox: it came too late, and the
+//!   transaction was aborted and collected. Nothing: the site has acknowledged elsewhere, which is NotHeld.
 //! - Of a decision: it is sent again, and whoever is refused reads what is decided. Of an acknowledgement, and of the
 //!   deletion of a mark: it is sent again, and what is missing then was deleted. A mark is deleted only at the version
 //!   at which it is ours.
@@ -76,8 +80,9 @@
 //! # What is bounded, and what is cleaned up
 //!
 //! - A begin is TooLarge when 10,000 nodes are in the inbox of one of its sites, or in `transactions` ([`inbox_room`]).
-//! - A transaction stays until all sites that voted have acknowledged, and that of a commit until its outcome was asked
-//!   for. An entry whose site did not vote is deleted by that site, or when it has 1,000 others and is away.
+//! - A transaction stays until all sites that voted have acknowledged, and a commit until a caller was told of it.
+//! - An entry whose site did not vote is deleted by that site. Whoever collects an aborted transaction deletes it, too,
+//!   if the site is away and has more than 1,000 entries.
 //! - Outcomes that are older than a day are deleted by those who join, recover, or leave another one.
 
 mod begin;
