@@ -81,9 +81,10 @@ impl Hold {
     }
 
     fn revoked(&self) {
+        // Before anybody hears of it, who may look.
+        self.session.counters.revocations.one();
         self.revoked.send_replace(true);
         let mut inner = lock(&self.inner);
-        self.session.counters.revocations.one();
         log::revocation(&self.path, &self.node().path);
         inner.is_revoked = true;
         let callbacks = std::mem::take(&mut inner.on_revoke);
