@@ -12,6 +12,7 @@ pub(crate) mod own_nodes;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -249,35 +250,42 @@ impl Hold {
         self.tenure.send_if_modified(|tenure| {
             let first = *tenure == Tenure::Held;
             if first {
+                // Before anybody hears of it, who may look.
+                self.count(end);
                 *tenure = end;
             }
             first
         }) && {
-            self.account_for(end);
+            self.log(end);
             true
         }
     }
 
-    /// What logs and metrics hear of an end.
-    fn account_for(&self, end: Tenure) {
-        let (counters, held) = (&self.session.counters, self.session.now().since(self.began));
+    fn held_for(&self) -> Duration {
+        self.session.now().since(self.began)
+    }
+
+    fn count(&self, end: Tenure) {
+        let counters = &self.session.counters;
+        counters.holding.fall();
+        let times = if self.is_claim { &counters.work } else { &counters.holds };
+        times.record(self.held_for());
+        if let Tenure::Lost(reason) = end {
+            counters.losses.one(reason);
+            if reason == LostReason::Session {
+                let margin = self.server_session.certain_until().since(self.session.now());
+                counters.lease_margin_min.meet(margin);
+            }
+        }
+    }
+
+    fn log(&self, end: Tenure) {
         // It ends here, however long the owner keeps what was held.
         let span = std::mem::replace(&mut *lock(&self.span), tracing::Span::none());
         let entered = span.enter();
-        counters.holding.fall();
-        let times = if self.is_claim { &counters.work } else { &counters.holds };
-        times.record(held);
         match end {
-            Tenure::Lost(reason) => {
-                counters.losses.one(reason);
-                if reason == LostReason::Session {
-                    counters
-                        .lease_margin_min
-                        .meet(self.server_session.certain_until().since(self.session.now()));
-                }
-                log::lost(self.tenancy(), reason, held);
-            }
-            _ => log::released(|| self.tenancy(), held),
+            Tenure::Lost(reason) => log::lost(self.tenancy(), reason, self.held_for()),
+            _ => log::released(|| self.tenancy(), self.held_for()),
         }
         drop(entered);
         log::ended(span);
