@@ -1,8 +1,9 @@
 //! The order of the calls of one client: of those that queue at one path, the one that was made first queues first.
 //!
 //! 1. A call comes when it is made: it has its place behind those that came before.
-//! 2. Its turn to queue is when they have queued. Where the path is known, that is when their creates have left, as a session
-//!    is first in, first out. Where it is not, it is when they are answered: a create that finds no path is made again.
+//! 2. Its turn to queue is when they have queued. Where a node of this session stands at the path, that is when their creates have
+//!    left, as a session is first in, first out. Else it is when they are answered: a container that was empty may have been
+//!    collected, and a create that finds no path is made again.
 //! 3. A call that ends before it has queued makes room for those behind it.
 
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::deletable;
 use super::name::{self, ContenderName, Kind};
 use super::order::Contenders;
-use super::session_line::{Departure, Joined, LastLine, Line, Position};
+use super::session_line::{Arrival, Departure, Joined, LastLine, Line, Position};
 use crate::error::Result;
 use crate::options::Naming;
 use crate::path;
@@ -158,8 +158,9 @@ impl Place {
                 arrival.as_ref().is_some_and(|arrival| arrival.needs_no_list(&server_session));
             let list = (!needs_no_list).then(|| server_session.list_children(path, false));
             let mut joined = Joined::Unknown;
-            // A create that finds its path cannot be overtaken any more.
-            if server_session.may_delete_below(path) == Some(true) {
+            // A create that finds its path cannot be overtaken any more. As long as another one of ours stands there, nobody collects
+            // the path.
+            if arrival.as_ref().is_some_and(Arrival::finds_others) {
                 call.has_queued_in(path, &server_session);
             }
             let created = call.receive(verb, create).await?;

@@ -15,10 +15,13 @@ const TEN: Duration = Duration::from_secs(10);
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_were_made_one_after_the_other_are_served_in_that_order() {
     for ground in grounds() {
-        let client = ground.client(TEN).await;
-        // Each path is new once, and known then.
-        for round in 0..40 {
+        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        // Each path is new once, and known then, and has gone without a word, as servers collect what is empty.
+        for round in 0..60 {
             let path = format!("/locks/order-{}", round % 20);
+            if round >= 40 {
+                other.nodes().delete(&path, None).await.expect("empty");
+            }
             let calls: Vec<_> = (0..8)
                 .map(|_| {
                     let acquiring = drive::acquire(&lock_of(&client, &path), 1, None);

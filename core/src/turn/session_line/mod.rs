@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::Waker;
 
-pub(crate) use position::{Joined, Passed, Position};
+pub(crate) use position::{Arrival, Joined, Passed, Position};
 use watched_path::{SOON, WatchedPath};
 
 use super::name::{ContenderName, Kind};

@@ -65,6 +65,11 @@ impl Arrival {
         is_known && inner.path.proves(server_session, self.era)
     }
 
+    /// Whether a node of the line stands already, and so the path does.
+    pub(in crate::turn) fn finds_others(&self) -> bool {
+        self.line.inner().contenders.iter().any(|one| !one.is_gone)
+    }
+
     /// The node was created. What it says, and what the server said of it, is for those who ask who holds.
     pub(in crate::turn) fn joins(
         self,
