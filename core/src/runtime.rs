@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
-use std::sync::{Mutex, RwLock};
+use std::sync::{Mutex, RwLock, TryLockError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -25,6 +25,8 @@ struct StartedRuntime {
     /// For those who use it. What they keep of one that is shut down is dropped with them, and what they tell it is, too.
     handle: RwLock<Option<Handle>>,
     runtime: Mutex<Option<Runtime>>,
+    /// That of the runtime while it ends, for what is dropped with its tasks.
+    ending: Mutex<Option<Handle>>,
 }
 
 thread_local! {
@@ -33,6 +35,8 @@ thread_local! {
     static MUST_NOT_BLOCK: Cell<Option<Process>> = const { Cell::new(None) };
     /// Set on the runtime's own threads.
     static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+    /// Set on a thread that ends the runtime, meanwhile.
+    static ENDS_IT: Cell<bool> = const { Cell::new(false) };
     /// Made on the runtime's own threads, after all that tokio keeps there: so it goes before that.
     static LEAVING: Leaving = const { Leaving };
 }
@@ -115,7 +119,13 @@ pub(crate) fn block(wait: impl FnOnce()) {
 
 fn get() -> Handle {
     let started = RUNTIME.of_this_process();
-    let handle = unpoisoned(started.handle.read()).clone();
+    let handle = match started.handle.try_read() {
+        Ok(handle) => handle.clone(),
+        // It ends. What is dropped with its tasks must not start another one, and everybody else waits for the end.
+        Err(TryLockError::WouldBlock) if ENDS_IT.get() || IS_WORKER.get() => lock(&started.ending).clone(),
+        Err(TryLockError::WouldBlock) => unpoisoned(started.handle.read()).clone(),
+        Err(TryLockError::Poisoned(handle)) => handle.into_inner().clone(),
+    };
     handle.unwrap_or_else(|| started.start())
 }
 
@@ -150,19 +160,24 @@ fn build() -> Runtime {
     signals::blocked(|| builder.build()).expect("the operating system has no thread left for the runtime")
 }
 
-/// Ends the runtime, and the tasks that nobody waits for. Its threads have gone by then, unless one is held up. The next use
-/// starts another one.
-pub(crate) fn shut_down() {
+/// Ends the runtime, and the tasks that nobody waits for, unless something goes on: who begins something from then on waits
+/// until it has ended, and starts another one. Its threads have gone by then, unless one is held up.
+pub(crate) fn shut_down(goes_on: impl FnOnce() -> bool) {
     let started = RUNTIME.of_this_process();
-    // The handle stays until all is over: what is dropped with the tasks must not start another runtime.
     let mut kept = lock(&started.runtime);
-    if let Some(runtime) = kept.take() {
-        runtime.shutdown_timeout(ENDING);
+    let mut handle = unpoisoned(started.handle.write());
+    lock(&started.ending).clone_from(&handle);
+    ENDS_IT.set(true);
+    if !goes_on() {
+        if let Some(runtime) = kept.take() {
+            runtime.shutdown_timeout(ENDING);
+        }
+        *handle = None;
     }
-    let handle = unpoisoned(started.handle.write()).take();
-    drop(kept);
+    drop((kept, handle));
+    ENDS_IT.set(false);
     // With it goes the last that keeps its descriptors.
-    drop(handle);
+    lock(&started.ending).take();
 }
 
 /// How long its threads may take to end when nothing is to do.

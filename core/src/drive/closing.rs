@@ -57,7 +57,10 @@ pub fn shut_down(limit: Option<Duration>) -> Result<()> {
             thread::sleep(LOOK_AGAIN);
         }
         let patience = *patience.get_or_insert_with(|| Instant::now() + MOMENT);
-        runtime::shut_down();
+            thread::sleep(Duration::from_millis(10));
+        }
+        // What is begun since we looked goes on, and nobody begins anything meanwhile.
+        runtime::shut_down(|| !matches!(what_goes_on(), Ok(None)));
         let _ending = pool::ending();
         loop {
             // Those that still ran may have begun something: then all that once more, and nothing that it has set is to end.

@@ -113,6 +113,7 @@ mod numbers;
 mod put;
 mod put_answer;
 mod queue_base;
+mod returns;
 mod room;
 mod search_order;
 mod stale_keys;

@@ -19,6 +19,7 @@ use tokio::sync::{MutexGuard, OwnedMutexGuard, watch};
 use super::layout::{self, FreeItem, NodeLayout, Order, StrayPause};
 use super::listing::{HandedOutItem, ItemListing};
 use super::put::Puts;
+use super::returns::Returns;
 use super::search_order::{SearchOrder, SearchPlace};
 use super::watched_lists::WatchedLists;
 use crate::error::{Error, Result};
@@ -44,6 +45,7 @@ pub(super) struct SharedQueue {
     pub(super) listing: Arc<ItemListing>,
     pub(super) marks: Arc<Marks>,
     pub(super) removals: Arc<CombinedChanges>,
+    pub(super) returns: Arc<Returns>,
     /// By the bound of those who put: their order counts among themselves.
     puts: Mutex<BTreeMap<Option<usize>, Arc<Puts>>>,
     watch: Arc<tokio::sync::Mutex<ItemWatch>>,
@@ -63,6 +65,7 @@ impl SharedQueue {
         SharedQueue {
             puts: Mutex::default(),
             removals: CombinedChanges::new(&marks, "get"),
+            returns: Arc::default(),
             marks,
             listing,
             layout,
@@ -115,6 +118,14 @@ impl SharedQueue {
             clock.spawn(Box::pin(keep(watch, wanted, session.clone())));
         } else {
             *watch = ItemWatch::default();
+        }
+    }
+
+    /// Waits until what was given up before has gone back, unless the caller does not wait at all.
+    pub(super) async fn until_returned(&self, call: &mut Call) -> Result<()> {
+        match self.returns.are_none() || call.is_single_attempt() {
+            true => Ok(()),
+            false => call.wait_for(self.returns.over()).await,
         }
     }
 

@@ -51,6 +51,7 @@ impl Drop for Got {
             return;
         };
         let (store, session, name) = (self.store.clone(), self.session.clone(), self.name.clone());
+        let returning = store.returns.begin();
         // Closing waits for it.
         drop(self.session.server_session().in_background(async move {
             match store.put_back(&session, put_back).await {
@@ -60,6 +61,7 @@ impl Drop for Got {
                     tracing::error!(target: "zkrecipes", event = "item_not_put_back", path, %error, "an item that was taken for nobody could not be put back");
                 }
             }
+            drop(returning);
         }));
     }
 }
@@ -83,6 +85,7 @@ impl Store {
     /// Takes the next item, as soon as there is one.
     pub(super) async fn take(self: &Arc<Self>, session: Arc<Session>, mut call: Call) -> Result<Got> {
         self.look_after_keys(&session);
+        self.until_returned(&mut call).await?;
         let mut again = None;
         loop {
             let mut out = match again.take() {
@@ -99,15 +102,19 @@ impl Store {
             // In the background, and closing waits for it: if the caller goes, what comes of it goes back.
             let (answer, answered) = tokio::sync::oneshot::channel();
             let (store, about) = (self.clone(), session.clone());
+            let hearing = self.returns.unless_heard();
+            let under_way = hearing.under_way();
             drop(session.server_session().in_background(async move {
                 let path = store.layout.path.clone();
                 if let Err(Err(error)) = answer.send(store.remove(about, out, seen).await) {
                     tracing::warn!(target: "zkrecipes", event = "removal_unheard", path, %error, "nobody waits any more to hear what became of a removal");
                 }
+                drop(under_way);
             }));
             let answered = async { Ok(answered.await.unwrap_or_else(|_| Err(vanished()))) };
             // The answer is an error of ours, and none of the server's.
             if let Ok(removed) = call.receive(VERB, answered).await? {
+                hearing.is_heard();
                 match removed? {
                     Removal::Got(got) => return Ok(got),
                     Removal::Unsure(out) => again = Some(out),
