@@ -2,8 +2,8 @@
 """All recipes in all languages at once, while processes, servers and connections fail; then a checker reads what
 everybody was told, and says which promise was not kept. README.md says more.
 
-    chaos.py [--servers embedded|zookeeper|ensemble] [--seconds 600 | --minutes 10] [--seed N] [--rate CALLS_A_SECOND]
-             [--languages rust,python]
+    chaos.py [--servers embedded|zookeeper|ensemble] [--nodes 3|4|5] [--seconds 600 | --minutes 10] [--seed N]
+             [--rate CALLS_A_SECOND] [--languages rust,python] [--only "client stopped,leader cut off"]
 """
 
 from __future__ import annotations
@@ -22,20 +22,17 @@ from pathlib import Path
 from typing import IO
 
 import checker
-from drivers import PATIENCE, ROOT, Driver, Gone, Hangs, Player, command
-from history import FORCED_END, Fault, History, write
+from drivers import PATIENCE, ROOT, Driver, Gone, Hangs, Player, build_curator, command
+from history import FORCED_END, GUESTS, Fault, History, write
+from machine import Machines
 from players import Game, Table, play, tables
-from servers import Chance, Embedded, Mischief, Real, Servers, Way
+from servers import CLOCKS, Chance, Embedded, Mischief, Real, Servers, Way, clock
 from zkrecipes import Error, aio
 
 LANGUAGES = ["rust", "c", "python", "asyncio", "node"]
-# Beside them at the lock: a client of another library.
-GUEST = "kazoo"
 # Of each process.
 SESSIONS = "AB"
 SESSION = 4.0
-# Of real servers.
-NODES = {"zookeeper": 1, "ensemble": 3}
 # In seconds, between two faults.
 PAUSE = 3.0
 # Requests whose answers may get lost.
@@ -43,8 +40,9 @@ REQUESTS = ["create*", "multi", "delete", "setData", "getChildren*", "getData", 
 
 
 class World:
-    def __init__(self, servers: Servers, options: argparse.Namespace, diary: IO[bytes]) -> None:
+    def __init__(self, servers: Servers, machines: Machines, options: argparse.Namespace, diary: IO[bytes]) -> None:
         self.servers = servers
+        self.machines = machines
         self.options = options
         self.history = History()
         self.chance = random.Random(options.seed)
@@ -53,7 +51,7 @@ class World:
         self.tables = tables()
         self._diary = diary
         self._seats = sum(table.seats for table in self.tables)
-        self._ways = {language: Way(servers) for language in (*options.languages, *guests())}
+        self._ways = {language: Way(servers) for language in (*options.languages, *options.guests)}
         self._drivers: dict[str, Driver] = {}
         self._born: Counter[str] = Counter()
         self._paths: Counter[str] = Counter()
@@ -86,7 +84,9 @@ class World:
 
     async def start(self, language: str) -> Driver:
         self._born[language] += 1
-        driver = await Driver(language, self._born[language], self.options.profile, self._diary).start()
+        machine = self.machines.of(language)
+        environment = machine.environment if machine else {}
+        driver = await Driver(language, self._born[language], self.options.profile, self._diary, environment).start()
         self._drivers[language] = driver
         return driver
 
@@ -106,7 +106,7 @@ class World:
                 await gone_or_done(self._sit(driver, language))
                 await driver.end()
             except Gone:
-                if not driver.was_killed and language != GUEST:
+                if not driver.was_killed and language not in GUESTS:
                     self.wrong.append(f"{driver.name} has ended by itself")
                     self.is_over.set()
 
@@ -115,9 +115,9 @@ class World:
         sitting = list[asyncio.Task[None]]()
         for number, table in enumerate(self.tables):
             for place in range(table.seats):
-                seats = (
-                    [language] if language == GUEST and table.kind == "lock" and place == 0 else self.options.languages
-                )
+                # A guest sits beside whoever else has its place at the lock.
+                is_guest = table.kind == "lock" and GUESTS[place : place + 1] == (language,)
+                seats = [language] if is_guest else self.options.languages
                 if seats[(number + place) % len(seats)] == language:
                     seat = len(sitting)
                     me = Player(driver, SESSIONS[seat % len(SESSIONS)], seat, self.history, table.recipe)
@@ -135,7 +135,7 @@ class World:
     # What goes wrong.
 
     def trouble_for_clients(self) -> dict[str, Mischief]:
-        return {
+        all_: dict[str, Mischief] = {
             "client killed": self._kill,
             "client stopped": self._stop,
             "connections broken": self._break,
@@ -143,6 +143,10 @@ class World:
             "answer lost": self._lose,
             "end a session": self._expire,
         }
+        return all_ if self.machines.why_not else all_ | {"client's clock stepped": self._step_clock}
+
+    def trouble_for_servers(self) -> dict[str, Mischief]:
+        return self.servers.mischief() | {"server cut off from clients": self._cut_server}
 
     def _anybody(self, chance: Chance) -> Driver:
         return self._drivers[chance.choice(list(self._drivers))]
@@ -173,6 +177,22 @@ class World:
         await asyncio.sleep(share * SESSION)
         return f"{driver.name} {what} for {share:.1f} T"
 
+    async def _cut_server(self, chance: Chance) -> str:
+        """From all clients: they go to another one, if there is one."""
+        server, share = chance.randrange(len(self.servers.addresses)), outage(chance)
+        what = chance.choice(["black_hole", "black_hole_requests", "black_hole_replies"])
+        for way in self._ways.values():
+            way.inject(f"{what} for={int(share * SESSION * 1000)}ms", server)
+        await asyncio.sleep(share * SESSION)
+        return f"{server + 1} {what} for {share:.1f} T"
+
+    async def _step_clock(self, chance: Chance) -> str:
+        driver, seconds = self._anybody(chance), chance.choice(CLOCKS)
+        machine = self.machines.of(driver.language)
+        assert machine
+        machine.step_clock(seconds)
+        return f"{driver.name}, {clock(seconds)}"
+
     async def _lose(self, chance: Chance) -> str:
         driver = self._anybody(chance)
         fault = f"{chance.choice(['drop_after', 'drop_before'])} {chance.choice(REQUESTS)} nth={chance.randint(1, 5)}"
@@ -192,15 +212,21 @@ class World:
             self.note(FORCED_END, name, called)
         return ""
 
-    async def make_trouble(self, all_: dict[str, Mischief]) -> None:
-        """One fault after the other."""
-        while not self.is_over.is_set():
-            await asyncio.sleep(self.chance.expovariate(0.5 / self.options.pause))
-            name = self.chance.choice(list(all_))
+    async def make_trouble(self, of: str, all_: dict[str, Mischief]) -> None:
+        """One fault after the other. What is done does not depend on what players have done meanwhile."""
+        chance = random.Random(f"{self.options.seed} {of}")
+        names = [name for name in all_ if not self.options.only or name in self.options.only]
+        while names and not self.is_over.is_set():
+            await asyncio.sleep(chance.expovariate(0.5 / self.options.pause))
+            name = chance.choice(names)
             called = time.monotonic()
             with contextlib.suppress(Gone, ProcessLookupError):
-                if whom := await all_[name](self.chance):
+                if whom := await all_[name](chance):
                     self.note(name, whom, called)
+            if of == "servers":
+                called = time.monotonic()
+                for server in await self.servers.revive():
+                    self.note("server ended by itself", server, called)
 
     def note(self, fault: str, whom: str, called: float) -> None:
         now = time.monotonic()
@@ -225,8 +251,8 @@ class World:
                 await self.lay(observer, table)
             lives = [asyncio.create_task(self.live(language)) for language in self._ways]
             beside = [
-                self.make_trouble(self.servers.mischief()),
-                self.make_trouble(self.trouble_for_clients()),
+                self.make_trouble("servers", self.trouble_for_servers()),
+                self.make_trouble("clients", self.trouble_for_clients()),
                 self.collect(observer),
                 self.keep_paths_short(observer),
             ]
@@ -237,6 +263,7 @@ class World:
             for task in tasks:
                 await task
             await self.servers.heal()
+            self.machines.heal()
             for way in self._ways.values():
                 way.heal()
             try:
@@ -279,7 +306,15 @@ def outage(chance: Chance) -> float:
 
 
 def guests() -> list[str]:
-    return [GUEST] if os.environ.get("ZKR_KAZOO_PYTHON") else []
+    """Those that are there; of the others it is said why they are not."""
+    absent = {
+        "kazoo": "" if os.environ.get("ZKR_KAZOO_PYTHON") else "ZKR_KAZOO_PYTHON does not name a Python that has it",
+        "curator": build_curator(),
+    }
+    for guest, why in absent.items():
+        if why:
+            print(f"without {guest}: {why}", flush=True)
+    return [guest for guest in GUESTS if not absent[guest]]
 
 
 async def gone_or_done(playing: list[asyncio.Task[None]]) -> None:
@@ -296,12 +331,14 @@ def covered(history: History) -> str:
     for call in history.calls:
         all_[call.recipe, call.language] += 1
         unknown[call.recipe, call.language] += call.is_unknown
-    lines = [f"{'calls (unknown)':<18}" + "".join(f"{language:>14}" for language in (*LANGUAGES, GUEST))]
+    lines = [f"{'calls (unknown)':<18}" + "".join(f"{language:>14}" for language in (*LANGUAGES, *GUESTS))]
     for recipe in sorted({recipe for recipe, _ in all_}):
-        told = [f"{all_[recipe, one]} ({unknown[recipe, one]})" for one in (*LANGUAGES, GUEST)]
+        told = [f"{all_[recipe, one]} ({unknown[recipe, one]})" for one in (*LANGUAGES, *GUESTS)]
         lines.append(f"{recipe:<18}" + "".join(f"{one:>14}" for one in told))
     faults = Counter(fault.fault for fault in history.faults)
     lines.append("faults: " + (", ".join(f"{name} {times}" for name, times in sorted(faults.items())) or "none"))
+    lost, written = checker.lost_guarded(history)
+    lines.append(f"writes under a guard: {lost} of {written} lost")
     lost, written = checker.lost_unguarded(history)
     lines.append(f"writes without a guard, of which nothing is promised: {lost} of {written} lost")
     return "\n".join(lines)
@@ -314,19 +351,25 @@ def missing(profile: str, languages: Iterable[str]) -> list[str]:
 
 
 async def run(options: argparse.Namespace) -> int:
-    servers: Servers
-    servers = Embedded(SESSION) if options.servers == "embedded" else Real(SESSION, NODES[options.servers])
     folder = ROOT / "target" / "chaos"
     folder.mkdir(parents=True, exist_ok=True)
+    options.guests = guests()
+    machines = Machines(folder)
+    if machines.why_not:
+        print(f"no clock is stepped, and no disk slow or full: {machines.why_not}", flush=True)
+    servers: Servers
+    nodes = options.nodes if options.servers == "ensemble" else 1
+    servers = Embedded(SESSION) if options.servers == "embedded" else Real(SESSION, nodes, machines)
     kept = folder / f"{options.servers}-{options.seed}.jsonl"
     print(f"chaos on {servers.kind}, seed {options.seed}, {options.seconds:.0f} s", flush=True)
     with (folder / f"{options.servers}-{options.seed}.log").open("wb") as diary:
-        world = World(servers, options, diary)
+        world = World(servers, machines, options, diary)
         try:
             await world.play()
         finally:
             world.close()
             servers.close()
+            machines.close()
             with kept.open("w") as to:
                 write(world.history, to)
     print(covered(world.history))
@@ -345,7 +388,8 @@ async def run(options: argparse.Namespace) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--servers", choices=["embedded", *NODES], default="ensemble")
+    parser.add_argument("--servers", choices=["embedded", "zookeeper", "ensemble"], default="ensemble")
+    parser.add_argument("--nodes", type=int, choices=[3, 4, 5], default=3, help="of an ensemble of real servers")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--minutes", type=float, help="instead of seconds")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
@@ -354,6 +398,7 @@ def main() -> int:
     parser.add_argument(
         "--languages", type=lambda told: told.split(","), default=LANGUAGES, help="which of them, with commas; all"
     )
+    parser.add_argument("--only", type=lambda told: told.split(","), help="these faults, with commas; all")
     parser.add_argument("--profile", default="debug", help="where the drivers are built, below target")
     options = parser.parse_args()
     # The observer's own troubles are nobody's.

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import linear
-from history import NEVER, Call, History, read
+from history import GUESTS, NEVER, Call, History, read
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def stays(calls: Sequence[Call], acquires: str, expired: Expired) -> list[Stay]:
         for start, end in pairwise([*starts, len(mine)]):
             acquired, later = mine[start], mine[start + 1 : end]
             # Another library may believe that it holds what it does not.
-            if not acquired.ok or acquired.answered is None or acquired.language == "kazoo":
+            if not acquired.ok or acquired.answered is None or acquired.language in GUESTS:
                 continue
             ended = next((place for place, call in enumerate(later) if call.op in ENDS), len(later))
             until = max(
@@ -384,13 +384,18 @@ def check(history: History) -> list[Refusal]:
     return found
 
 
+def lost_guarded(history: History) -> tuple[int, int]:
+    """Of writes under a guard, how many were lost, and of how many."""
+    return _lost([call for call in history.calls if call.op == "guarded-set"])
+
+
 def lost_unguarded(history: History) -> tuple[int, int]:
-    """Of writes without a guard, how many were lost, and of how many: nothing is promised of them."""
-    written = Counter(
-        (call.path, call.args)
-        for call in history.calls
-        if call.recipe == "unguarded" and call.op == "set" and call.ok is not None
-    )
+    """The same of writes without a guard: nothing is promised of them."""
+    return _lost([call for call in history.calls if call.recipe == "unguarded" and call.op == "set"])
+
+
+def _lost(writes: Iterable[Call]) -> tuple[int, int]:
+    written = Counter((call.path, call.args) for call in writes if call.ok is not None)
     return sum(times - 1 for times in written.values()), sum(written.values())
 
 

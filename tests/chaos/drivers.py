@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -28,7 +30,35 @@ def command(language: str, profile: str) -> list[str]:
         "node": ["node", str(drivers / "node/driver.mjs")],
         # In the environment of tests/interop, where there is one.
         "kazoo": [os.environ.get("ZKR_KAZOO_PYTHON", ""), str(ROOT / "tests/chaos/guest/driver.py")],
+        "curator": [*JVM, "-cp", curator_class_path(), "CuratorDriver"],
     }[language]
+
+
+JVM = ["java", "-Xmx96m", "-Xshare:auto", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+CLASSES = ROOT / "target" / "chaos" / "classes"
+
+
+def curator_class_path() -> str:
+    """Ours, and Curator's jars, which are in the folder that tests/interop fetches them into."""
+    jars = sorted(Path(os.environ.get("ZKR_CURATOR_JARS", "")).glob("*.jar"))
+    return os.pathsep.join(map(str, [CLASSES, *jars]))
+
+
+def build_curator() -> str:
+    """Builds its driver, if it is older than its source; or tells why it is not to be."""
+    if not os.environ.get("ZKR_CURATOR_JARS"):
+        return "ZKR_CURATOR_JARS does not say where its jars are"
+    if shutil.which("java") is None or shutil.which("javac") is None:
+        return "no JDK"
+    source = ROOT / "tests/chaos/guest/CuratorDriver.java"
+    built = CLASSES / "CuratorDriver.class"
+    if not built.exists() or built.stat().st_mtime < source.stat().st_mtime:
+        options = ["-nowarn", "-Xlint:none", "-d", str(CLASSES), "-cp", curator_class_path()]
+        done = subprocess.run(["javac", *options, source], capture_output=True, text=True, check=False)
+        if done.returncode:
+            return f"its driver is not built:\n{done.stdout}{done.stderr}"
+        built.touch()
+    return ""
 
 
 class Gone(Exception):
@@ -42,13 +72,14 @@ class Hangs(Exception):
 class Driver:
     """One process, until it is killed. Its name says how many there were before it."""
 
-    def __init__(self, language: str, number: int, profile: str, diary: IO[bytes]) -> None:
+    def __init__(self, language: str, number: int, profile: str, diary: IO[bytes], environment: dict[str, str]) -> None:
         self.language = language
         self.name = f"{language}{number}"
         self.profile = profile
         self.is_stopped = False
         self.was_killed = False
         self._diary = diary
+        self._environment = environment
         self._waiting: dict[str, asyncio.Future[list[str]]] = {}
         self._next = 0
 
@@ -59,6 +90,7 @@ class Driver:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=self._diary,
+            env=os.environ | self._environment,
         )
         self._reading = asyncio.create_task(self._read())
         return self

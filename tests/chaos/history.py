@@ -23,6 +23,8 @@ from typing import IO
 # Errors that say that nothing was done, and nothing will be. What is left may have been done, or may be done later.
 DENIALS = frozenset({"TIMEOUT", "NOT_HELD", "EXISTS", "BAD_VERSION", "NO_NODE", "NOT_EMPTY", "MISMATCH", "INVALID"})
 NEVER = float("inf")
+# Clients of other libraries. What they say that they hold is not certain.
+GUESTS = ("kazoo", "curator")
 # The fault that ends a session by force.
 FORCED_END = "session ended by force"
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from checker import RECIPES, Expired, check
-from history import FORCED_END, Call, Fault, History, read, write
+from checker import RECIPES, Expired, check, lost_guarded, lost_unguarded
+from history import FORCED_END, GUESTS, Call, Fault, History, read, write
 
 
 def calls(recipe: str, told: str) -> list[Call]:
@@ -371,6 +371,30 @@ def test_nobody_is_certain_of_a_session_that_was_ended_by_force() -> None:
     # Before it was acquired, or of somebody else.
     assert refused("lock", both, {"A": [(-1.0, -0.5)]})
     assert refused("lock", both, {"C": [(2.5, 2.6)]})
+
+
+def test_guests_are_not_believed_what_they_hold_and_their_guarded_writes_are() -> None:
+    both = "A 0-1 acquire -> 10\nA 5-6 held -> true\nB 0-3 acquire -> 12\nB 4-5 held -> true"
+    lost = "A 1-2 guarded-set /n 1 ->\nB 3-4 guarded-set /n 1 ->"
+    assert refused("lock", both)
+    for guest in GUESTS:
+
+        def said(told: str, guest: str = guest) -> History:
+            return History(
+                [replace(call, language=guest if call.client == "B" else "") for call in calls("lock", told)]
+            )
+
+        assert check(said(both)) == []
+        assert [refusal.promise[:16] for refusal in check(said(both + "\n" + lost))] == ["a write was lost"]
+
+
+def test_lost_writes_are_counted_with_and_without_a_guard() -> None:
+    told = "A 0-1 {0} /n 1 ->\nB 2-3 {0} /n 1 ->\nA 4-5 {0} /n 2 ->\nB 6-7 {0} /n 2 -> ?\nA 8-9 {0} /n 3 -> !NOT_HELD"
+    guarded, unguarded = (
+        calls(*made) for made in (("lock", told.format("guarded-set")), ("unguarded", told.format("set")))
+    )
+    assert lost_guarded(History(guarded)) == lost_unguarded(History(unguarded)) == (1, 3)
+    assert lost_guarded(History(unguarded)) == lost_unguarded(History(guarded)) == (0, 0)
 
 
 def test_a_history_is_read_as_it_was_written() -> None:

@@ -229,6 +229,9 @@ if __name__ == "__main__":
         # Behind a build of everything else.
         build_rust()
         build_for_c()
+    elif sys.argv[1:] == ["curator"]:
+        # Where its jars are.
+        print(curator())
     else:
         build()
         build_faces()

@@ -227,6 +227,8 @@ class Node:
         self.secure_port = rest[0] if rest else None
         self.home = home
         self.log = home / "server.log"
+        # Beside that of this program.
+        self.environment: dict[str, str] = {}
         self._jars = jars
         self._java = java
         self._process: subprocess.Popen[bytes] | None = None
@@ -269,7 +271,12 @@ class Node:
         ]  # fmt: skip
         with open(self.log, "ab") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_die_with_parent
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=os.environ | self.environment,
+                preexec_fn=_die_with_parent,
             )
 
     def serves(self) -> bool:
