@@ -91,11 +91,14 @@ part_crowds() {
 }
 # The checker of histories, and a short history of everything; of ten minutes if all is to be tested.
 part_chaos() {
-    local status=0 servers seconds=12
+    local status=0 servers seconds=12 rate=100
     python -m pytest -q tests/chaos || status=$?
     for servers in embedded zookeeper ${ZKR_ALL:+ensemble}; do
-        [ "$servers" != ensemble ] || seconds=600
-        PYTHONPATH=python tests/chaos/chaos.py --profile "$(basename "$target")" --servers "$servers" --seconds "$seconds" --rate 100 || status=$?
+        if [ "$servers" = ensemble ]; then
+            seconds=600 rate=250 ZKR_KAZOO_PYTHON=$(tests/interop/environment.sh) ZKR_CURATOR_JARS=$(python tests/interop/peers.py curator)
+            export ZKR_KAZOO_PYTHON ZKR_CURATOR_JARS
+        fi
+        PYTHONPATH=python tests/chaos/chaos.py --profile "$(basename "$target")" --servers "$servers" --seconds "$seconds" --rate "$rate" || status=$?
     done
     return "$status"
 }

@@ -141,7 +141,7 @@ class World:
             "connections broken": self._break,
             "client cut off": self._cut,
             "answer lost": self._lose,
-            "end a session": self._expire,
+            FORCED_END: self._expire,
         }
         return all_ if self.machines.why_not else all_ | {"client's clock stepped": self._step_clock}
 
@@ -223,15 +223,16 @@ class World:
             with contextlib.suppress(Gone, ProcessLookupError):
                 if whom := await all_[name](chance):
                     self.note(name, whom, called)
+            called = time.monotonic()
             if of == "servers":
-                called = time.monotonic()
                 for server in await self.servers.revive():
                     self.note("server ended by itself", server, called)
 
-    def note(self, fault: str, whom: str, called: float) -> None:
+    def note(self, fault: str, whom: str, called: float, *, is_printed: bool = True) -> None:
         now = time.monotonic()
         self.history.faults.append(Fault(fault, whom, called, now))
-        print(f"  {now - self._began:6.1f}  {fault}: {whom}", flush=True)
+        if is_printed:
+            print(f"  {now - self._began:6.1f}  {fault}: {whom}", flush=True)
 
     async def collect(self, observer: aio.Client) -> None:
         """Nodes that nobody needs any more may be deleted by servers at any time, if they are empty."""
@@ -240,8 +241,10 @@ class World:
             table = self.chance.choice(self.tables)
             if table.kind in ("lock", "read-write", "semaphore", "election") or table.recipe == "queue":
                 below = self.chance.choice(["", "/locks", "/leases"]) if table.kind == "semaphore" else ""
+                called = time.monotonic()
                 with contextlib.suppress(Error):
                     await observer.nodes.delete(table.path + below)
+                    self.note("node deleted", table.path + below, called, is_printed=False)
 
     # From the beginning to the end.
 
@@ -257,6 +260,8 @@ class World:
                 self.keep_paths_short(observer),
             ]
             tasks = [asyncio.create_task(one) for one in beside]
+            for task in tasks:
+                task.add_done_callback(self._end_if_failed)
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self.is_over.wait(), self.options.seconds)
             self.is_over.set()
@@ -272,6 +277,11 @@ class World:
                     await self._empty()
             except Hangs as hang:
                 self.wrong.append(f"does not come back: {hang}")
+
+    def _end_if_failed(self, task: asyncio.Task[None]) -> None:
+        """Without its faults a run is worth nothing."""
+        if not task.cancelled() and task.exception():
+            self.is_over.set()
 
     async def _empty(self) -> None:
         """Takes what is left in the queues, when nobody else is there."""
@@ -365,6 +375,10 @@ async def run(options: argparse.Namespace) -> int:
     with (folder / f"{options.servers}-{options.seed}.log").open("wb") as diary:
         world = World(servers, machines, options, diary)
         try:
+            known = world.trouble_for_clients() | world.trouble_for_servers()
+            if unknown := set(options.only or ()) - known.keys():
+                print(f"no such faults here: {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
+                return 2
             await world.play()
         finally:
             world.close()
