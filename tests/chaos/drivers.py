@@ -34,7 +34,10 @@ def command(language: str, profile: str) -> list[str]:
     }[language]
 
 
-JVM = ["java", "-Xmx96m", "-Xshare:auto", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+JVM = [
+    "java", "-Xmx96m", "-Xshare:auto", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
+]  # fmt: skip
 CLASSES = ROOT / "target" / "chaos" / "classes"
 
 
