@@ -407,7 +407,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--minutes", type=float, help="instead of seconds")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
-    parser.add_argument("--rate", type=float, default=200, help="calls a second, about")
+    parser.add_argument("--rate", type=float, default=250, help="calls a second, about")
     parser.add_argument("--pause", type=float, default=PAUSE, help="seconds between two faults, on the average")
     parser.add_argument(
         "--languages", type=lambda told: told.split(","), default=LANGUAGES, help="which of them, with commas; all"

@@ -111,7 +111,11 @@ class Links:
 
     def drop(self) -> None:
         """Breaks all connections that there are."""
-        self._soon(lambda: [end.abort() for end in list(self._ends)])
+        self._soon(self._drop)
+
+    def _drop(self) -> None:
+        for end in list(self._ends):
+            end.abort()
 
     def _soon(self, what: Callable[..., object], *args: object) -> None:
         async def do() -> None:
@@ -131,8 +135,7 @@ class Links:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            for one in list(self._ends):
-                one.abort()
+            self._drop()
 
         with contextlib.suppress(RuntimeError):
             self._wait(end())

@@ -177,9 +177,12 @@ class Real:
 
     async def _find(self, chance: Chance, modes: tuple[str, ...]) -> zookeeper.Node | None:
         """One that says it is that, if there is one."""
-        told = [(node, await asyncio.to_thread(zookeeper.four_letters, node.port, "srvr")) for node in self._nodes]
-        fit = [node for node, said in told if said.partition("Mode: ")[2].split("\n")[0] in modes]
+        fit = await self._that_are(modes)
         return chance.choice(fit) if fit else None
+
+    async def _that_are(self, modes: tuple[str, ...]) -> list[zookeeper.Node]:
+        told = [(node, await asyncio.to_thread(zookeeper.four_letters, node.port, "srvr")) for node in self._nodes]
+        return [node for node, said in told if said.partition("Mode: ")[2].split("\n")[0] in modes]
 
     async def _pause_leader(self, chance: Chance) -> str:
         return await self._pause(chance, ("leader", "standalone"), chance.uniform(0.5, 1.1))
@@ -226,12 +229,14 @@ class Real:
         self._links.cut(ways)
         try:
             await asyncio.sleep(share * self._session)
+            # For a while both the old one and the new one may say so.
+            leaders = " and ".join(str(node.ident) for node in await self._that_are(("leader",)))
         finally:
             # What was under way is lost, or arrives late.
             if breaks:
                 self._links.drop()
             self._links.heal()
-        return f"{whom} for {share:.1f} T{', then broken' if breaks else ''}"
+        return f"{whom} for {share:.1f} T{', then broken' if breaks else ''}; led at the end: {leaders or 'nobody'}"
 
     async def _break(self, chance: Chance) -> str:
         assert self._links
