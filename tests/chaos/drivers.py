@@ -121,6 +121,8 @@ class Driver:
             self._process.stdin.write(" ".join((number, client, *words, "\n")).replace(" \n", "\n").encode())
             await self._process.stdin.drain()
         except OSError as error:
+            # Nobody waits for the answer that says so, too.
+            self._waiting.pop(number, None)
             raise Gone(self.name) from error
         patience = PATIENCE
         while True:
