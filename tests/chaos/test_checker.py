@@ -165,6 +165,13 @@ GOOD = {
         C 8-9 barrier-leave ->
         A 8-9.5 barrier-enter -> !TIMEOUT
         """,
+        # No server answered when its time ran out: its node may be there until one does.
+        """
+        A 0-0.1 double-barrier 2 ->
+        A 0-3.3 barrier-enter 3000 -> !TIMEOUT
+        B 3.4-3.6 barrier-enter 3000 ->
+        A 3.5-4 barrier-withdraw ->
+        """,
         # Who has died is there until nobody knows when.
         """
         A 0-0.1 double-barrier 2 ->
@@ -319,6 +326,15 @@ BAD = {
         (
             "when 1 at most",
             "A 0-0.1 double-barrier 2 ->\nA 0-1 barrier-enter -> !TIMEOUT\nB 2-3 barrier-enter ->",
+        ),
+        (
+            "when 1 at most",
+            "A 0-0.1 double-barrier 2 ->\nA 0-3.1 barrier-enter 3000 -> !TIMEOUT\nB 3.4-3.6 barrier-enter 3000 ->",
+        ),
+        (
+            "when 1 at most",
+            "A 0-0.1 double-barrier 2 ->\nA 0-3.3 barrier-enter 3000 -> !TIMEOUT\n"
+            "A 3.4-3.5 barrier-withdraw ->\nB 4-5 barrier-enter 3000 ->",
         ),
         (
             "when 2 at most",
