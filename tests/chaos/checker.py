@@ -342,8 +342,8 @@ SERVERS_MAY_TAKE = 0.25
 
 
 def _is_unsure(enter: Call) -> bool:
-    """Whether no server answered when its time ran out. Others may count it until its node has gone, as the documentation
-    says."""
+    """Whether no server answered when its time ran out. Others may count it until its node has gone, as is
+    documented."""
     if enter.error != "TIMEOUT" or enter.answered is None or not enter.args:
         return False
     return enter.answered - enter.called >= int(enter.args[-1]) / 1000 + SERVERS_MAY_TAKE
