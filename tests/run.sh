@@ -57,7 +57,7 @@ part_crates() {
 part_c() { tests/c/run.sh; }
 part_python() { (cd python && python -m pytest -q); }
 part_node() { (cd node && npm test --silent); }
-part_surface() { python -m pytest -q tests/test_surface.py tests/test_contributing.py tests/test_api.py tests/test_version.py tests/test_sbom.py tests/test_release.py tests/test_real_servers.py tests/test_second_tries.py bench/test_driver.py && python tests/surface.py; }
+part_surface() { python -m pytest -q tests/test_surface.py tests/test_contributing.py tests/test_api.py tests/test_version.py tests/test_sbom.py tests/test_release.py tests/test_packaging.py tests/test_real_servers.py tests/test_second_tries.py bench/test_driver.py && python tests/surface.py; }
 # What the pages say: links, tables, programs. The site itself is `make docs`.
 part_docs() { python -m pytest -q tests/docs; }
 # The example of several processes, which are killed again and again.

@@ -45,6 +45,10 @@ def test_every_file_says_the_same() -> None:
 
 def test_it_can_be_set_everywhere_and_back(copy: Path) -> None:
     before = script.version_of(copy)
+    script.put(copy, "7.8.9-rc.1")
+    assert list(script.problems(copy)) == []
+    assert "\nVersion:        7.8.9~rc.1\n" in (copy / "packaging/rpm/zkrecipes.spec").read_text()
+    assert "#define ZKR_VERSION_PATCH 9\n" in (copy / "include/zkrecipes.h").read_text()
     script.put(copy, "7.8.9")
     assert list(script.problems(copy)) == []
     assert script.version_of(copy) == "7.8.9"

@@ -97,7 +97,7 @@ sources_make_a_wheel_that_takes_a_lock() {
     scripts/dist sdist
     python3 -m venv "$environment"
     CARGO_TARGET_DIR=$PWD/target/elsewhere/target "$environment/bin/python" -m pip install --quiet --disable-pip-version-check \
-        target/dist/python/zkrecipes-"$(scripts/version)".tar.gz
+        target/dist/python/zkrecipes-"$(scripts/version --python)".tar.gz
     on_zookeeper "$environment/bin/python" tests/elsewhere/lock.py {} "$environment/bin/zkrecipes"
 }
 

@@ -1,0 +1,4 @@
+#include <stdio.h>
+#include <zkrecipes.h>
+
+int main(void) { return puts(zkr_version()) < 0; }
