@@ -19,7 +19,7 @@ export ZKR_PROFILE := $(DEV)
 .PHONY: help
 help: ## This list
 	@printf 'zkrecipes\n\n'
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F '\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F '\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
 	@printf '\nVariables: HOSTS=h:p (demo), PREFIX=/usr/local DESTDIR=/stage (install), ARGS="…" (scenarios), PROFILE=dev or release\n'
 
 # --- what people come for
@@ -190,12 +190,12 @@ dist: ## What is released for this platform into target/dist, built for old syst
 	@scripts/dist $$(node -p "require('./node/lib/native.cjs').platformOf()") sdist
 
 .PHONY: release
-release: setup ## What is left to do before a release, thing by thing; publishes nothing
-	@scripts/release
-
-.PHONY: rehearse
-rehearse: ## The release in a clean clone: builds everything for this platform, installs each artefact alone, publishes nothing
+release: ## The release in a clean clone: builds everything for this platform, tries each artefact alone, says what is left; publishes nothing
 	@scripts/rehearse $(ARGS)
+
+.PHONY: release-left
+release-left: setup ## Only what is left to do before a release, thing by thing
+	@scripts/release
 
 .PHONY: clean
 clean: ## Everything that was built

@@ -51,7 +51,7 @@ def test_each_registry_has_a_job_of_its_own_that_builds_nothing() -> None:
             assert "permissions" not in job, f"{name} builds, and has no rights"
     page = all_of["page"]
     assert page["permissions"] == {"contents": "write", "id-token": "write", "attestations": "write"}
-    attached = re.search(r"target/dist/\{([\w,]+)\}", steps(page))
+    attached = re.search(r"target/dist/\{([\w,-]+)\}", steps(page))
     assert attached is not None
     for folder in attached[1].split(","):
         assert f"target/dist/{folder}/*" in steps(page), f"{folder} is attached and not attested"
@@ -129,9 +129,51 @@ def test_a_public_name_that_goes_is_noticed() -> None:
     assert gone(now.replace(row + "\n", ""), now) == []
 
 
+def test_what_a_program_of_c_calls_is_noticed_when_it_goes() -> None:
+    declared = release().declared
+    for name in ("zkrecipes", "zkrecipes_testing"):
+        header = (ROOT / f"include/{name}.h").read_text()
+        before = declared(header)
+        assert len(before) > 40
+        # What is said of a function, and what comes, is no loss.
+        assert before <= declared("/* A word more. */\n" + header + "\nvoid zkr_later(int32_t answer);\n")
+    without = re.sub(r"\nzkr_status zkr_lock_release\([^;]*;", "", header := (ROOT / "include/zkrecipes.h").read_text())
+    assert without != header
+    assert [one.split("(")[0] for one in declared(header) - declared(without)] == ["zkr_status zkr_lock_release"]
+    # Nor may a type become another one, a field go elsewhere, or a constant become another number.
+    changed = re.sub(r"(zkr_lock_acquire\(zkr_lock \*lock,\s+)int64_t", r"\1int32_t", header)
+    assert [one.split("(")[0] for one in declared(header) - declared(changed)] == ["zkr_status zkr_lock_acquire"]
+    moved = re.sub(r"(typedef struct zkr_options \{)", r"\1 bool first;", header)
+    assert {one.split(" ")[0] for one in declared(header) - declared(moved)} == {"zkr_options"}
+    assert declared(header) - declared(re.sub(r"(\bZKR_LOST = )\d+", r"\g<1>99", header)) == {
+        next(one for one in declared(header) if one.startswith("ZKR_LOST = "))
+    }
+
+
+def test_what_is_built_is_known_by_its_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, platforms = release(), json.loads((ROOT / "node/platforms.json").read_text())
+    monkeypatch.setattr(module, "version", lambda: "1.2.0-rc.3")
+    here = module.built_for("linux-arm64-gnu", platforms["linux-arm64-gnu"])
+    # Each registry has its own way to write it.
+    assert "npm/zkrecipes-linux-arm64-gnu-1.2.0-rc.3.tgz" in here
+    assert "python/zkrecipes-1.2.0rc3-cp310-abi3-manylinux*_aarch64.whl" in here
+    assert "deb/libzkrecipes0_1.2.0~rc.3_arm64.deb" in here
+    assert "deb-debug/zkrecipes-dbgsym_1.2.0~rc.3_arm64.deb" in here
+    assert module.comes_before()
+
+
 def test_a_rehearsal_builds_and_tries_each_artefact_and_says_what_is_left() -> None:
     listed = subprocess.run([ROOT / "scripts/rehearse", "--list"], check=True, capture_output=True, text=True).stdout
-    builds = ("scripts/setup", "scripts/dist", "sbom", "audit", "--try-crates")
+    builds = (
+        "scripts/setup",
+        "scripts/dist",
+        "dist source",
+        "--built",
+        "sbom",
+        "audit",
+        "--try-crates",
+        "installed.sh",
+    )
     for needed in (*builds, ".whl", ".tgz", ".deb", "packages.sh"):
         assert needed in listed, needed
     # Each is installed where nothing else is, and takes a lock.
