@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # Installs the command, its manual pages, and what shells need to complete its words.
 #
-#   cli/install.sh PREFIX=/usr/local [DESTDIR=/stage] [PROFILE=release]
+#   cli/install.sh PREFIX=/usr/local [DESTDIR=/stage] [PROFILE=release] [STRIP=no]
 #
-# DESTDIR stands before every path that is written, for packagers. The profile defaults to ZKR_PROFILE, then to release; the
-# command is built first if it is not up to date. ZKR_TARGET is another target of cargo's than this machine, CARGO what builds
-# for it; it has to run here, because it writes its pages itself.
+# DESTDIR stands before every path that is written, for packagers; STRIP=no leaves the debug symbols of a release build, for those
+# who put them apart. The profile defaults to ZKR_PROFILE, then to release; the command is built first if it is not up to date.
+# ZKR_TARGET is another target of cargo's than this machine, CARGO what builds for it; it has to run here, because it writes its
+# pages itself.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-PREFIX=/usr/local DESTDIR='' PROFILE=${ZKR_PROFILE:-release}
+PREFIX=/usr/local DESTDIR='' PROFILE=${ZKR_PROFILE:-release} STRIP=yes
 for argument in "$@"; do
     case $argument in
-    PREFIX=* | DESTDIR=* | PROFILE=*) declare "$argument" ;;
+    PREFIX=* | DESTDIR=* | PROFILE=* | STRIP=*) declare "$argument" ;;
     *) echo "install: unknown setting ${argument%%=*}" >&2 && exit 2 ;;
     esac
 done
@@ -30,7 +31,8 @@ place=$DESTDIR$PREFIX share=$DESTDIR$PREFIX/share
 mkdir -p "$place/bin"
 # Into place by renaming: the old one may be running.
 cp "$built" "$place/bin/zkrecipes.new"
-[ "$PROFILE" != release ] || strip --strip-debug "$place/bin/zkrecipes.new"
+# By the letter: macOS has no words for it.
+[ "$PROFILE:$STRIP" != release:yes ] || strip -S "$place/bin/zkrecipes.new"
 chmod 755 "$place/bin/zkrecipes.new"
 mv -f "$place/bin/zkrecipes.new" "$place/bin/zkrecipes"
 

@@ -3,18 +3,18 @@
 # and what valgrind need not say.
 # The testing kit is a shared library of its own.
 #
-#   ffi/install.sh PREFIX=/usr/local [DESTDIR=/stage] [LIBDIR=/usr/local/lib] [PROFILE=release]
+#   ffi/install.sh PREFIX=/usr/local [DESTDIR=/stage] [LIBDIR=/usr/local/lib] [PROFILE=release] [STRIP=no]
 #
-# A path alone is the prefix. DESTDIR stands before every path that is written, for packagers. The profile defaults to
-# ZKR_PROFILE, then to release; the library is built first if it is not up to date. ZKR_TARGET is another target of cargo's than
-# this machine, CARGO what builds for it.
+# A path alone is the prefix. DESTDIR stands before every path that is written, for packagers; STRIP=no leaves the debug symbols of
+# a release build, for those who put them apart. The profile defaults to ZKR_PROFILE, then to release; the library is built first
+# if it is not up to date. ZKR_TARGET is another target of cargo's than this machine, CARGO what builds for it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-PREFIX=/usr/local DESTDIR='' LIBDIR='' PROFILE=${ZKR_PROFILE:-release}
+PREFIX=/usr/local DESTDIR='' LIBDIR='' PROFILE=${ZKR_PROFILE:-release} STRIP=yes
 for argument in "$@"; do
     case $argument in
-    PREFIX=* | DESTDIR=* | LIBDIR=* | PROFILE=*) declare "$argument" ;;
+    PREFIX=* | DESTDIR=* | LIBDIR=* | PROFILE=* | STRIP=*) declare "$argument" ;;
     *=*) echo "install: unknown setting ${argument%%=*}" >&2 && exit 2 ;;
     *) PREFIX=$argument ;;
     esac
@@ -43,9 +43,9 @@ place() {
     cp "$1" "$2.new"
     # Programs link by what stays. Line tables would make the static library four times as large; a shared one needs no names but
     # those that it exports.
-    case $PROFILE:$1 in
-    release:*.so) strip --strip-unneeded "$2.new" ;;
-    release:*.a) strip --strip-debug "$2.new" ;;
+    case $PROFILE:$STRIP:$1 in
+    release:yes:*.so) strip --strip-unneeded "$2.new" ;;
+    release:yes:*.a) strip --strip-debug "$2.new" ;;
     esac
     chmod "$3" "$2.new"
     if cmp -s "$2.new" "$2"; then rm "$2.new"; else mv -f "$2.new" "$2"; fi
@@ -59,7 +59,19 @@ for name in zkrecipes zkrecipes_testing; do
     ln -sfn "lib$name.so.$version" "$lib/lib$name.so.$major"
     ln -sfn "lib$name.so.$major" "$lib/lib$name.so"
 done
-place "$built/libzkrecipes_c.a" "$lib/libzkrecipes.a" 644
+archive=$built/libzkrecipes_c.a
+if [ "$PROFILE" = release ]; then
+    # One object, of the functions of C and of what they call. Nothing else in it is seen outside, so that a program may have
+    # other libraries of Rust beside it. Groups of sections are what linkers keep one of, whichever comes first: they are dissolved.
+    readelf -sW "$archive" | awk '$5 == "GLOBAL" && $7 != "UND" && $8 ~ /^zkr_/ { print $8 }' | sort -u >"$linked/names"
+    sed 's/^/-u /' "$linked/names" >"$linked/roots"
+    ld -r --gc-sections --force-group-allocation -o "$linked/zkrecipes.o" "@$linked/roots" "$archive"
+    # What a compiler of its own version could still optimize is nothing for the tools of others.
+    objcopy --keep-global-symbols="$linked/names" --remove-section=.llvmbc --remove-section=.llvmcmd "$linked/zkrecipes.o"
+    ar rcsD "$linked/libzkrecipes.a" "$linked/zkrecipes.o"
+    archive=$linked/libzkrecipes.a
+fi
+place "$archive" "$lib/libzkrecipes.a" 644
 for header in zkrecipes.h zkrecipes.hpp zkrecipes_coro.hpp zkrecipes_testing.h zkrecipes_testing.hpp; do
     place "include/$header" "$include/$header" 644
 done
@@ -67,12 +79,18 @@ done
 place ffi/zkrecipes.supp "$share/valgrind.supp" 644
 python3 api/generate/man.py "$DESTDIR$PREFIX/share/man/man3" >/dev/null
 
-# What the static library needs from the system.
-private='-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc'
+# What the static library needs from the system. What unwinds a stack comes from the compiler, which knows where it is in a program
+# that is static as a whole.
+private='-lutil -lrt -lpthread -lm -ldl'
+# Below the prefix it moves with it.
+case $LIBDIR in
+"$PREFIX"/*) libdir="\${prefix}${LIBDIR#"$PREFIX"}" ;;
+*) libdir=$LIBDIR ;;
+esac
 
 cat >"$lib/pkgconfig/zkrecipes.pc" <<EOF
 prefix=$PREFIX
-libdir=$LIBDIR
+libdir=$libdir
 includedir=\${prefix}/include
 
 Name: zkrecipes
@@ -86,7 +104,7 @@ EOF
 
 cat >"$lib/pkgconfig/zkrecipes_testing.pc" <<EOF
 prefix=$PREFIX
-libdir=$LIBDIR
+libdir=$libdir
 includedir=\${prefix}/include
 
 Name: zkrecipes_testing
@@ -101,9 +119,9 @@ EOF
 cat >"$lib/cmake/zkrecipes/zkrecipesConfig.cmake" <<EOF
 # zkrecipes::zkrecipes is the shared library, zkrecipes::static the static one, zkrecipes::testing the testing kit.
 get_filename_component(_zkrecipes_lib "\${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
-set(_zkrecipes_include "$PREFIX/include")
-if(NOT EXISTS "\${_zkrecipes_include}/zkrecipes.h") # moved or staged
-  get_filename_component(_zkrecipes_include "\${_zkrecipes_lib}/../include" ABSOLUTE)
+get_filename_component(_zkrecipes_include "\${_zkrecipes_lib}/../include" ABSOLUTE)
+if(NOT EXISTS "\${_zkrecipes_include}/zkrecipes.h") # the libraries are elsewhere
+  set(_zkrecipes_include "$PREFIX/include")
 endif()
 
 if(NOT TARGET zkrecipes::zkrecipes)

@@ -203,10 +203,53 @@ examples_build_with_pkg_config_and_run() {
 }
 
 a_program_links_statically() {
-    local private
-    read -ra private < <(sed -n 's/^Libs.private: //p' "$prefix/lib/pkgconfig/zkrecipes.pc")
-    cc -o "$place/static" examples/c/lock.c -I"$prefix/include" "$prefix/lib/libzkrecipes.a" "${private[@]}" &&
+    local flags
+    # A folder that has nothing but the static one, so that linkers take it.
+    mkdir "$place/archive" && ln -s "$prefix/lib/libzkrecipes.a" "$place/archive/" || return
+    read -ra flags < <(pkg-config --static --cflags --libs zkrecipes)
+    cc -o "$place/static" examples/c/lock.c -L"$place/archive" "${flags[@]}" &&
         ! ldd "$place/static" | grep -F libzkrecipes && "$place/static" "$hosts"
+}
+
+# With the C library and everything else inside it, which has no shared form of what unwinds a stack.
+a_program_is_static_as_a_whole() {
+    local flags
+    printf '#include <stdio.h>\n#include <zkrecipes.h>\nint main(void) { return puts(zkr_version()) < 0; }\n' >"$place/whole.c"
+    read -ra flags < <(pkg-config --static --cflags --libs zkrecipes)
+    cc -static -o "$place/whole" "$place/whole.c" "${flags[@]}" && ! readelf -d "$place/whole" | grep NEEDED && "$place/whole"
+}
+
+# What is shipped is one object, in which nothing is seen but the functions of C. For development it is what cargo makes.
+nothing_else_is_seen_in_the_static_library() {
+    local archive=$prefix/lib/libzkrecipes.a
+    readelf -sW "$archive" | awk '$5 == "GLOBAL" && $7 != "UND" { print $8 }' | sort >"$place/seen"
+    diff "$place/seen" <(names "$library" | grep '^zkr_' | sort)
+}
+
+# With its own panics, which unwind by tables of its own.
+another_library_of_rust_may_stand_beside_it() {
+    cat >"$place/other.rs" <<'EOF'
+#[unsafe(no_mangle)]
+pub extern "C" fn other() -> i32 {
+    std::panic::set_hook(Box::new(|_| ()));
+    std::panic::catch_unwind(|| std::env::args().nth(99).unwrap().len() as i32).unwrap_or(7)
+}
+EOF
+    printf '#include <zkrecipes.h>\nint other(void);\nint main(void) { return !(other() == 7 && zkr_version()); }\n' >"$place/two.c"
+    rustc --edition 2024 --crate-type staticlib -o "$place/libother.a" "$place/other.rs" || return
+    local flags order
+    read -ra flags < <(pkg-config --static --libs zkrecipes)
+    for order in "$place/libother.a $prefix/lib/libzkrecipes.a" "$prefix/lib/libzkrecipes.a $place/libother.a"; do
+        # shellcheck disable=SC2086 # two words
+        cc -o "$place/two" "$place/two.c" -I"$prefix/include" $order "${flags[@]}" && "$place/two" || return
+    done
+}
+
+# Nothing in them says where they were installed to, but for the prefix.
+files_of_pkg_config_can_be_moved() {
+    mkdir -p "$place/moved/lib" && cp -r "$prefix/lib/pkgconfig" "$place/moved/lib/" || return
+    PKG_CONFIG_PATH=$place/moved/lib/pkgconfig pkg-config --define-prefix --cflags --libs zkrecipes | tee "$place/said"
+    grep -F -- "-L$place/moved/lib" "$place/said" && ! grep -F "$prefix" "$place/said"
 }
 
 cmake_finds_the_package() {
@@ -306,6 +349,14 @@ check a_program_with_the_kit_links_with_pkg_config
 check headers_stand_alone
 check examples_build_with_pkg_config_and_run
 check a_program_links_statically
+check a_program_is_static_as_a_whole
+if [ "$(ar t "$prefix/lib/libzkrecipes.a" | wc -l)" -eq 1 ]; then
+    check nothing_else_is_seen_in_the_static_library
+    if command -v rustc >/dev/null; then check another_library_of_rust_may_stand_beside_it; else echo 'skip   another_library_of_rust_may_stand_beside_it: no rustc here'; fi
+else
+    echo 'skip   nothing_else_is_seen_in_the_static_library: not a release build'
+fi
+check files_of_pkg_config_can_be_moved
 if command -v cmake >/dev/null; then check cmake_finds_the_package && check cmake_takes_the_same_major_version_only && check tests_of_users_run_with_ctest && check tests_of_users_fail_without_the_lock; else echo 'skip   cmake_finds_the_package: no cmake here'; fi
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
