@@ -41,7 +41,8 @@ use pyo3::prelude::*;
 
 use crate::generated::docs::doc_of;
 
-#[pymodule]
+// Nobody has tried it without a GIL: an interpreter that can do without takes one when it loads this.
+#[pymodule(gil_used = true)]
 mod _native {
     use pyo3::prelude::*;
 
