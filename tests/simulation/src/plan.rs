@@ -66,6 +66,11 @@ pub struct Plan {
     /// Requests that get lost with their connection while a node of that very session is deleted by force; and so do the
     /// transactions that follow, for longer than a call goes on.
     pub thefts: u64,
+    /// Transactions that end the claim of an item and get no answer; nor does what the client writes after that, for longer than a
+    /// call goes on. Its heartbeats do.
+    pub doubts: u64,
+    /// Few items fit into one request.
+    pub is_bulky: bool,
     /// The clock of the servers is set, ahead and back.
     pub is_clock_set: bool,
     /// For a while nobody may create anything at some path.
@@ -184,6 +189,8 @@ impl Plan {
             away: None,
             collects: 0,
             thefts: 0,
+            doubts: 0,
+            is_bulky: false,
             is_clock_set: false,
             is_refused: false,
             gives_up: None,
@@ -217,10 +224,6 @@ impl Plan {
         }
         // A node whose numbers are nearly used up looks as if it had had children.
         self.collects = if self.numbers_left.is_some() { 0 } else { *rng.pick(&[0, 1, 4, 40]) };
-        if matches!(self.subject, Subject::DoubleBarrier { .. }) && self.forces > 0 {
-            // Rounds go by numbers. Who was deleted by force, and does not know, may have that of another one when they begin anew.
-            self.collects = 0;
-        }
         self.thefts = if self.forces > 0 { *rng.pick(&[0, 30, 100]) } else { 0 };
         self.is_clock_set = rng.one_in(2);
         self.is_refused = rng.one_in(3) && self.subject.may_be_refused();
@@ -232,6 +235,20 @@ impl Plan {
             let others = [Naming::Curator, Naming::Kazoo, Naming::Zookeeper];
             self.guests = (1..self.hosts).map(|host| (host, *rng.pick(&others))).collect();
         }
+    }
+
+    /// The same of queues alone, for half of them.
+    pub fn widen_queue(&mut self, seed: u64) {
+        let rng = &mut Rng::new(seed.rotate_left(40) ^ !0);
+        if !matches!(self.subject, Subject::Queue(_)) || rng.one_in(2) {
+            return;
+        }
+        self.doubts = *rng.pick(&[0, 3, 10]);
+        if self.doubts > 0 {
+            let soon = (self.session_timeout / 4).max(self.round_trips(10));
+            self.gives_up = Some(self.gives_up.unwrap_or(soon));
+        }
+        self.is_bulky = rng.one_in(6);
     }
 
     /// Whose names the nodes of a host have.

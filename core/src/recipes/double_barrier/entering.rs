@@ -150,6 +150,7 @@ async fn create_node(
                 return Err(refusal(WireError::Other(format!("{created:?}")), VERB, &barrier.path));
             };
             place.found(path::name(&node.path));
+            place.barrier = Some(stat.czxid);
             server_session.saw_parent(&barrier.path, stat.czxid);
             open_parents::look_once(session, &server_session, call, VERB, &barrier.path).await?;
             deletable::settle(&server_session, &barrier.path);
@@ -240,7 +241,7 @@ async fn take_part(
                     };
                     check_agreement(barrier, &names)?;
                 }
-                let is_ours = match round.tells_of(place.name()) {
+                let is_ours = match round.tells_of(place.name(), place.barrier) {
                     Some(is_ours) => is_ours,
                     None => match read_own_node(barrier, place, call).await? {
                         None => return Ok(MemberEnd::Gone),
@@ -380,7 +381,7 @@ async fn declare(barrier: &BarrierHandle, place: &MemberPlace, call: &mut Call) 
             }
         };
         let mut writes: Vec<_> = chosen.iter().map(part).collect();
-        let data = Round::declaration(&chosen);
+        let data = Round::declaration(&chosen, place.barrier);
         writes.push(Write::Create { path: ready.clone(), data, mode: CreateMode::Persistent, acl: None });
         // A member that is giving up at this moment sees by the version that it may be in.
         writes.push(barrier.says(None));

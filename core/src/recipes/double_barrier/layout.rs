@@ -11,6 +11,8 @@ use crate::session::wire::{CreateMode, Stat, Write};
 
 pub(crate) const READY: &str = "ready";
 const OF: &str = "-of-";
+/// Between the numbers of a round and the czxid of the barrier's node, which gave them.
+const AT: char = '@';
 
 /// Where a round is declared.
 pub(super) fn ready(barrier: &str) -> String {
@@ -29,7 +31,7 @@ static LONGEST: LazyLock<String> =
 /// What declaring a round of so many of ours takes at most; peers have shorter names.
 pub(super) fn largest_declaration(measure: &Measure, barrier: &str, parties: usize) -> usize {
     let name = format!("{}{}", prefix(&uuid::Uuid::nil().simple().to_string(), parties), i32::MIN);
-    let data = format!("{} {name}", *LONGEST).into_bytes();
+    let data = format!("{}{AT}{} {name}", *LONGEST, i64::MIN).into_bytes();
     let (mode, says) = (CreateMode::Persistent, parties.to_string().into_bytes());
     let rest = [
         Write::Create { path: ready(barrier), data, mode, acl: None },
@@ -74,6 +76,8 @@ pub(super) struct Round {
     pub(super) generation: i64,
     /// The numbers of ours that belong to it; `None` where a peer has declared it, who lets in whoever comes.
     numbers: Option<Numbers>,
+    /// The czxid of the barrier's node that gave these numbers, where it is told: of the next one they begin anew.
+    barrier: Option<i64>,
     /// The member that leaves last.
     pub(super) anchor: Option<String>,
 }
@@ -138,28 +142,31 @@ impl std::fmt::Display for Numbers {
 }
 
 impl Round {
-    /// What `ready` says of a round of these members, and only these.
-    pub(super) fn declaration(members: &[Member<'_>]) -> Vec<u8> {
+    /// What `ready` says of a round of these members, and only these, at the barrier's node of that czxid.
+    pub(super) fn declaration(members: &[Member<'_>], barrier: Option<i64>) -> Vec<u8> {
         let mut numbers: Vec<_> =
             members.iter().filter_map(|member| member.says).map(|(_, number)| number).collect();
         numbers.sort_unstable();
         // The lowest name, which is who stays to the last where peers leave, too.
         let anchor = members.iter().map(|member| member.name).min().unwrap_or_default();
-        format!("{} {anchor}", Numbers::of(&numbers)).into_bytes()
+        let at = barrier.map_or_else(String::new, |czxid| format!("{AT}{czxid}"));
+        format!("{}{at} {anchor}", Numbers::of(&numbers)).into_bytes()
     }
 
     pub(super) fn of(data: &[u8], stat: &Stat) -> Round {
         let said = std::str::from_utf8(data).ok().and_then(|text| {
             let (numbers, anchor) = text.split_once(' ')?;
-            Some((Numbers::parse(numbers)?, anchor.to_owned()))
+            let (numbers, at) = numbers.split_once(AT).unwrap_or((numbers, ""));
+            Some(((Numbers::parse(numbers)?, at.parse().ok()), anchor.to_owned()))
         });
-        let (numbers, anchor) = said.unzip();
-        Round { generation: stat.czxid, numbers, anchor }
+        let (said, anchor) = said.unzip();
+        let (numbers, barrier) = said.unzip();
+        Round { generation: stat.czxid, numbers, barrier: barrier.flatten(), anchor }
     }
 
     /// A peer's that has taken its `ready` back already.
     pub(super) fn unseen() -> Round {
-        Round { generation: -1, numbers: None, anchor: None }
+        Round { generation: -1, numbers: None, barrier: None, anchor: None }
     }
 
     /// For how many it is; `None` where only peers tell.
@@ -184,11 +191,13 @@ impl Round {
         }
     }
 
-    /// Whether it was declared with the node of that name, where `ready` tells: then the node stood at that moment.
-    pub(super) fn tells_of(&self, name: &str) -> Option<bool> {
+    /// Whether it was declared with the node of that name, where `ready` tells: then the node stood at that moment. A node that
+    /// another one of the barrier had given its number is in no round of this one.
+    pub(super) fn tells_of(&self, name: &str, barrier: Option<i64>) -> Option<bool> {
         match (&self.numbers, Member::of(name).says) {
             (Some(Numbers::Exactly(ranges)), Some((_, number))) => {
-                Some(ranges.iter().any(|(first, last)| (*first..=*last).contains(&number)))
+                let is_of_this = self.barrier? == barrier?;
+                Some(is_of_this && ranges.iter().any(|(first, last)| (*first..=*last).contains(&number)))
             }
             _ => None,
         }
@@ -245,14 +254,21 @@ mod tests {
     fn a_round_is_of_those_who_were_there() {
         let members = ["b-of-2-0000000007", "a-of-2-0000000009"].map(Member::of);
         let stat = Stat { czxid: 50, ..Stat::default() };
-        let round = Round::of(&Round::declaration(&members), &stat);
+        let round = Round::of(&Round::declaration(&members, Some(7)), &stat);
         assert_eq!((round.generation, round.anchor.as_deref()), (50, Some("a-of-2-0000000009")));
         assert!(members.iter().all(|member| round.includes(member)));
+        assert_eq!(round.tells_of(members[0].name, Some(7)), Some(true));
+        assert_eq!(
+            round.tells_of(members[0].name, Some(6)),
+            Some(false),
+            "of an earlier node of the barrier"
+        );
+        assert_eq!(round.tells_of(members[0].name, None), None, "its creation got no answer");
         assert!(!round.includes(&Member::of("0-of-2-0000000010")));
         let deputies = [7, 8, 9, 10].map(|number| round.has_as_deputy(&format!("c-of-2-{number:010}")));
         assert_eq!(deputies, [true, false, false, false], "the anchor is none, whatever its number is");
         let other = ["a-of-2-0000000007", "b-of-2-0000000008"].map(Member::of);
-        let other = Round::of(&Round::declaration(&other), &stat);
+        let other = Round::of(&Round::declaration(&other, None), &stat);
         assert!(other.has_as_deputy("b-of-2-0000000008") && !other.has_as_deputy("a-of-2-0000000007"));
         // Who waits for another number is in none of theirs, wherever it came.
         assert_eq!(round.parties(), Some(2));
@@ -262,7 +278,7 @@ mod tests {
         assert!(peers.includes_own("c-of-2-0000000003", &Stat { czxid: 49, ..Stat::default() }));
         assert!(!peers.includes_own("c-of-2-0000000003", &Stat { czxid: 51, ..Stat::default() }));
         let spent = ["b-of-2-2147483647", "a-of-2--2147483648"].map(Member::of);
-        let last = Round::of(&Round::declaration(&spent), &stat);
+        let last = Round::of(&Round::declaration(&spent, Some(7)), &stat);
         let came = |name: &str, czxid| last.includes_own(name, &Stat { czxid, ..Stat::default() });
         assert!(came(spent[0].name, 48) && came(spent[1].name, 49) && came("a-of-2-0000000009", 47));
         assert!(!came("c-of-2-2147483647", 51) && !came("c-of-2--2147483647", 51), "came when it was on");

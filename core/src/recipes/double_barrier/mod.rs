@@ -7,8 +7,9 @@
 //!                              the first member creates it, and no client deletes it
 //!     GUID-of-3-0000000007     a member that waits for 3 parties, or is inside: ephemeral; the member creates it, and
 //!                              deletes it when it leaves or gives up
-//!     ready                    while a round is on: the numbers of its members' nodes, and the anchor; persistent: a
-//!                              member creates it, and the anchor deletes it as a rule
+//!     ready                    while a round is on: the numbers of its members' nodes, the czxid of the barrier's node
+//!                              that gave them, and the anchor; persistent: a member creates it, and the anchor deletes
+//!                              it as a rule
 //! ```
 //!
 //! The anchor is the member that leaves last: the one whose node has the lowest name of the round, compared as text. As

@@ -51,6 +51,8 @@ pub(super) struct MemberPlace {
     guid: String,
     /// Once it is known.
     name: Option<String>,
+    /// The czxid of the barrier's node below which it was created, if that was answered.
+    pub(super) barrier: Option<i64>,
     pub(super) may_stand: bool,
     /// Tells a member when `ready` of its round has gone. Behind a lock only to be shared between threads.
     over: Mutex<Option<Watch>>,
@@ -66,6 +68,7 @@ impl MemberPlace {
             parent: parent.to_owned(),
             guid: random::guid().simple().to_string(),
             name: None,
+            barrier: None,
             may_stand: false,
             over: Mutex::default(),
             anchors: None,
