@@ -346,7 +346,7 @@ impl Member {
                 let is_refused =
                     matches!(&acknowledged, Some(Err(error)) if error.kind() == ErrorKind::NotHeld);
                 if !is_refused {
-                    let wrong = items.done(item.data(), is_certain);
+                    let wrong = items.done(&item, is_certain);
                     wrong.into_iter().for_each(|wrong| self.party.accuse(wrong));
                 }
                 is_done = self.is_done("ack", acknowledged);

@@ -24,6 +24,7 @@ impl Net {
             return;
         }
         tell!(sim, "{} deleted by force", short(path));
+        sim.ledger.count(|tally| tally.deletions += 1);
         self.server.changes.forced.push(path.to_owned());
         let delete = SubWrite::Delete { path: path.into(), version: -1 };
         self.ask_by_hand(sim, &Request::Write(delete));
@@ -68,7 +69,7 @@ impl Net {
         self.end_by_force(sim, Some(session));
     }
 
-    fn end_by_force(&mut self, sim: &Sim, session: Option<i64>) {
+    pub(super) fn end_by_force(&mut self, sim: &Sim, session: Option<i64>) {
         let Some(session) = session else { return };
         tell!(sim, "session {:x} is ended by force", session & 0xffff);
         self.server.cluster.leader_mut().expire(session);

@@ -2,7 +2,8 @@
 //! the queue, or among the dead letters after as many claims as are allowed, and after no fewer.
 
 use std::collections::BTreeMap;
-use std::sync::Weak;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use zkrecipes::{Error, Item, LostReason};
@@ -15,12 +16,28 @@ use crate::subject::{PATH, Subject};
 use crate::tell;
 
 const MANY: usize = 30;
+/// How long after that a worker may take to hear of it, or to see that it has settled it.
+const GRACE: u64 = 100_000_000;
+/// Two of them fit into one request, and three do not.
+const BULK: usize = 400_000;
 /// What an item that was done with an effect has brought about: a node of this name, and its number.
 pub const EFFECT: &str = "/locks/simulated-effect-";
 
 /// The node of the effect of an item.
 pub fn effect(data: &[u8]) -> String {
-    format!("{EFFECT}{}", String::from_utf8_lossy(data).trim_start_matches("item "))
+    format!("{EFFECT}{}", name_of(data).trim_start_matches("item "))
+}
+
+/// The name of the item that these bytes are, or have in them: some layouts have their own around it.
+pub fn name_of(data: &[u8]) -> String {
+    find_name(data).unwrap_or_default().to_owned()
+}
+
+fn find_name(data: &[u8]) -> Option<&str> {
+    const NAME: &[u8] = b"item ";
+    let begin = data.windows(NAME.len()).position(|part| part == NAME)?;
+    let number = data[begin + NAME.len()..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(&data[begin..begin + NAME.len() + number]).ok()
 }
 
 /// All items that anybody began to put, by what is in them.
@@ -65,6 +82,8 @@ struct Fate {
     due: Option<i64>,
     /// Who works on it.
     claim: Option<(HostId, Weak<Item>)>,
+    /// The token of the last claim of it that anybody knows of.
+    newest: u64,
     /// Whose processes are about to settle it.
     settling: Vec<HostId>,
     /// Where it stands, as the server has it.
@@ -79,6 +98,8 @@ struct Fate {
 struct Worker {
     host: HostId,
     claim: Weak<Item>,
+    /// Whether it has heard that it lost it, if it listens.
+    hears: Option<Arc<AtomicBool>>,
     /// Since when its claim does not stand.
     gone_since: Option<Instant>,
 }
@@ -115,6 +136,13 @@ impl Items {
         items.all.values().filter(|fate| fate.is_waiting()).count() > MANY
     }
 
+    /// What is put for it: the name, and so much more that few go into one request.
+    pub fn bulk(name: &str) -> Vec<u8> {
+        let mut data = format!("{name}.").into_bytes();
+        data.resize(BULK, b'.');
+        data
+    }
+
     /// They have gone in.
     pub fn went_in(&self, names: &[String]) {
         let mut items = self.0.lock();
@@ -146,7 +174,7 @@ impl Items {
 
     /// Whether the effect of an item is there.
     pub fn has_effect(&self, data: &[u8]) -> bool {
-        let name = String::from_utf8_lossy(data).into_owned();
+        let name = name_of(data);
         self.0.lock().all.get(&name).is_some_and(|fate| fate.has_effect)
     }
 
@@ -172,18 +200,29 @@ impl Items {
         let (most, attempts) = (items.attempts, item.attempts());
         // Deleted by force on the way to its owner, it may come after its successor: that is what tokens are for.
         let is_late = !items.is_exclusive && !items.claims.contains_key(item.node());
-        items.workers.push(Worker { host, claim: claim.clone(), gone_since: None });
+        items.workers.push(Worker { host, claim: claim.clone(), hears: None, gone_since: None });
         let (fate, wrong) = items.look_up(item.data(), "claimed", now);
         fate.claim = Some((host, claim));
+        fate.newest = fate.newest.max(item.fencing_token());
         let is_too_often = most.is_some_and(|most| attempts > most) || attempts == 0;
         let wrong = wrong.filter(|_| !is_late);
         wrong.or_else(|| is_too_often.then(|| format!("{item:?} was claimed, and {most:?} is the most")))
     }
 
+    /// A worker listens for the loss of it; it says so there when it hears of one.
+    pub fn listens(&self, item: &Arc<Item>) -> Arc<AtomicBool> {
+        let mut items = self.0.lock();
+        let claim = Arc::downgrade(item);
+        let worker = items.workers.iter_mut().find(|worker| worker.claim.ptr_eq(&claim));
+        let hears = Arc::new(AtomicBool::new(false));
+        worker.into_iter().for_each(|worker| worker.hears = Some(hears.clone()));
+        hears
+    }
+
     /// A worker begins to give it back: it has done with it, and others may have it before it hears that they may. Answers how
     /// often it has been a dead letter by then.
     pub fn gives_back(&self, host: HostId, data: &[u8]) -> u64 {
-        let name = String::from_utf8_lossy(data).into_owned();
+        let name = name_of(data);
         let items = &mut *self.0.lock();
         let fate = items.all.entry(name).or_default();
         fate.claim.take_if(|(holder, _)| *holder == host);
@@ -193,7 +232,7 @@ impl Items {
     /// A worker has given it back; why it cannot be where it is.
     pub fn given_back(&self, item: &Item, deaths: u64) -> Option<String> {
         let items = self.0.lock();
-        let name = String::from_utf8_lossy(item.data()).into_owned();
+        let name = name_of(item.data());
         let is_last = items.attempts.is_some_and(|most| item.attempts() >= most);
         let fate = items.all.get(&name)?;
         (is_last && fate.deaths == deaths)
@@ -258,8 +297,21 @@ impl Items {
                 return true;
             }
             let gone_since = *worker.gone_since.get_or_insert(sim.now());
-            let is_due = sim.now() > gone_since + nanos(sim.plan.session_timeout);
-            if is_due && !sim.hosts.lock()[worker.host].is_paused() && item.is_held() {
+            let due = gone_since + nanos(sim.plan.session_timeout);
+            let (is_paused, is_stalled, resumed) = {
+                let host = &sim.hosts.lock()[worker.host];
+                (host.is_paused(), host.is_stalled, host.resumed)
+            };
+            if sim.now() <= due || is_paused {
+                return true;
+            }
+            // Before it is asked whether it is held: by that question it would find out, too.
+            if worker.hears.as_ref().is_some_and(|hears| !hears.load(Ordering::Relaxed)) {
+                if sim.now() <= due.max(resumed) + GRACE || is_stalled {
+                    return true;
+                }
+                wrong = Some(format!("h{} was not told that the claim of {item:?} is gone", worker.host));
+            } else if item.is_held() {
                 wrong = Some(format!("h{} has {item:?}, whose claim has been gone for so long", worker.host));
             }
             true
@@ -275,13 +327,13 @@ impl Items {
 
     /// A worker is about to settle it. If its process ends now, nobody knows whether it did.
     pub fn settles(&self, host: HostId, data: &[u8]) {
-        let name = String::from_utf8_lossy(data).into_owned();
+        let name = name_of(data);
         self.0.lock().all.entry(name).or_default().settling.push(host);
     }
 
     /// It has heard what came of that.
     pub fn has_settled(&self, host: HostId, data: &[u8]) {
-        let name = String::from_utf8_lossy(data).into_owned();
+        let name = name_of(data);
         let items = &mut *self.0.lock();
         let settling = &mut items.all.entry(name).or_default().settling;
         if let Some(at) = settling.iter().position(|other| *other == host) {
@@ -290,11 +342,22 @@ impl Items {
     }
 
     /// It is done, or maybe: the answer was not waited for, or nobody knows. Why that cannot be.
-    pub fn done(&self, data: &[u8], is_certain: bool) -> Option<String> {
+    pub fn done(&self, item: &Item, is_certain: bool) -> Option<String> {
         let mut items = self.0.lock();
-        let name = String::from_utf8_lossy(data).into_owned();
+        let name = name_of(item.data());
         let fate = items.all.entry(name.clone()).or_default();
         let wrong = (fate.is_over && is_certain).then(|| format!("{name} is done, and was before"));
+        // Its claim was gone when somebody else came by the item.
+        let is_late = is_certain && item.fencing_token() < fate.newest;
+        let wrong = wrong.or_else(|| {
+            is_late.then(|| {
+                format!(
+                    "{name} was done by a claim of {}, and there was one of {}",
+                    item.fencing_token(),
+                    fate.newest
+                )
+            })
+        });
         fate.is_over |= is_certain;
         fate.may_be_over = true;
         wrong
@@ -349,20 +412,16 @@ fn paused_until(node: &Node) -> Option<i64> {
 
 /// Which item a node is; `None` if it is none.
 fn item_in(node: &Node) -> Option<&str> {
-    const NAME: &[u8] = b"item ";
     if node.path.contains("__queue__") {
         return None;
     }
-    // Some layouts have their own bytes around it.
-    let begin = node.data.windows(NAME.len()).position(|part| part == NAME)?;
-    let number = node.data[begin + NAME.len()..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    std::str::from_utf8(&node.data[begin..begin + NAME.len() + number]).ok()
+    find_name(&node.data)
 }
 
 impl Inner {
     /// What became of an item so far; why nobody can come by it.
     fn look_up(&mut self, data: &[u8], how: &str, now: i64) -> (&mut Fate, Option<String>) {
-        let name = String::from_utf8_lossy(data).into_owned();
+        let name = name_of(data);
         let is_known = self.all.contains_key(&name);
         let fate = self.all.entry(name.clone()).or_default();
         let others = fate.claim.take().filter(|_| self.is_exclusive);

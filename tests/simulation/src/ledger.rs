@@ -297,6 +297,7 @@ impl Ledger {
     // ---- the server's truth
 
     pub fn follow(&self, sim: &Sim, changes: Changes) {
+        self.count(|tally| tally.reused += changes.reused);
         let mut book = self.book.lock();
         let is_disturbance = changes.is_parent_missing || !changes.forced.is_empty();
         book.forced.extend(changes.forced);

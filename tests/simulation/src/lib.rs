@@ -42,6 +42,7 @@ mod scenario;
 mod server;
 mod sim;
 mod snapshot;
+mod snares;
 mod solo;
 mod standing;
 mod standstill;

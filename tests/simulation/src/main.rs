@@ -120,6 +120,14 @@ fn main() -> ExitCode {
         "{} containers collected between two requests, {} times nobody could create, {} times the servers' clock was set",
         all.collected, all.refusals, all.settings
     );
+    println!(
+        "{} calls out of time and {} withdrawn, {} nodes deleted by force, {} names used again, {} ends of claims unheard of",
+        all.timeouts, all.cancellations, all.deletions, all.reused, all.doubts
+    );
+    println!(
+        "{} followers behind or cut off, {} elections, {} requests of more than half of what a server takes",
+        all.lags, all.elections, all.bulky
+    );
     if !failed.is_empty() {
         println!("failed: {}", failed.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
     }

@@ -113,6 +113,7 @@ pub fn strike(sim: &Arc<Sim>) {
         17..=20 if sim.plan.members > 1 => {
             let (member, is_cut) =
                 sim.chance(|rng| (rng.number(1..=sim.plan.members as u64 - 1) as usize, rng.one_in(3)));
+            sim.ledger.count(|tally| tally.lags += 1);
             let mut net = sim.net.lock();
             if is_cut && net.isolate(sim, member) {
                 tell!(sim, "s{member} loses the leader for {lapse:?}");

@@ -3,6 +3,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use zkrecipes::{
@@ -11,7 +12,7 @@ use zkrecipes::{
 };
 
 use crate::clock::wall;
-use crate::items;
+use crate::items::{self, Items};
 use crate::rng::Rng;
 use crate::scenario::Party;
 use crate::subject::PATH;
@@ -100,19 +101,24 @@ impl AnyQueue {
         }
     }
 
-    pub(crate) async fn put(&self, items: &[String], rank: i32, limit: Option<Duration>) -> Result<()> {
+    pub(crate) async fn put<T: AsRef<[u8]>>(
+        &self,
+        items: &[T],
+        rank: i32,
+        limit: Option<Duration>,
+    ) -> Result<()> {
         match (self, items, limit) {
-            (AnyQueue::Plain(queue, _), [one], None) => queue.put(one.as_bytes()).await,
-            (AnyQueue::Plain(queue, _), [one], Some(limit)) => queue.put_timeout(one.as_bytes(), limit).await,
+            (AnyQueue::Plain(queue, _), [one], None) => queue.put(one.as_ref()).await,
+            (AnyQueue::Plain(queue, _), [one], Some(limit)) => queue.put_timeout(one.as_ref(), limit).await,
             (AnyQueue::Plain(queue, _), all, None) => queue.put_many(all).await,
             (AnyQueue::Plain(queue, _), all, Some(limit)) => queue.put_many_timeout(all, limit).await,
-            (AnyQueue::Ranked(queue, _), all, None) => queue.put(all[0].as_bytes(), rank).await,
+            (AnyQueue::Ranked(queue, _), all, None) => queue.put(all[0].as_ref(), rank).await,
             (AnyQueue::Ranked(queue, _), all, Some(limit)) => {
-                queue.put_timeout(all[0].as_bytes(), rank, limit).await
+                queue.put_timeout(all[0].as_ref(), rank, limit).await
             }
-            (AnyQueue::Delayed(queue, _), all, None) => queue.put(all[0].as_bytes(), delay(rank)).await,
+            (AnyQueue::Delayed(queue, _), all, None) => queue.put(all[0].as_ref(), delay(rank)).await,
             (AnyQueue::Delayed(queue, _), all, Some(limit)) => {
-                queue.put_timeout(all[0].as_bytes(), delay(rank), limit).await
+                queue.put_timeout(all[0].as_ref(), delay(rank), limit).await
             }
         }
     }
@@ -141,12 +147,15 @@ impl Party {
         let names: Vec<_> = (0..many).map(|_| items.fresh()).collect();
         let (how, rank) = sim.chance(|rng| (rng.below(6), rng.below(4) as i32));
         let limit = self.up_to(sim.plan.session_timeout * 2);
+        let is_bulky = many > 1 && sim.plan.is_bulky && sim.chance(|rng| rng.one_in(4));
+        let bytes = |name: &String| if is_bulky { Items::bulk(name) } else { name.clone().into_bytes() };
+        let data: Vec<_> = names.iter().map(bytes).collect();
         // Where everybody waits for room nobody makes any.
         let within = (how == 1 || kind.max_items.is_some()).then_some(limit);
         if kind.order == Order::Due {
             items.is_due(&names[0], wall(sim) + delay(rank).as_millis() as i64);
         }
-        let putting = queue.put(&names, rank, within);
+        let putting = queue.put(&data, rank, within);
         let put = tokio::select! {
             biased;
             put = putting => put,
@@ -182,7 +191,7 @@ impl Party {
     fn has_got(&self, got: Result<Vec<u8>>) {
         match got {
             Ok(data) => {
-                tell!(self.sim, "h{} gets {}", self.host, String::from_utf8_lossy(&data));
+                tell!(self.sim, "h{} gets {}", self.host, items::name_of(&data));
                 self.sim.ledger.count(|tally| tally.items += 1);
                 let wrong = self.sim.ledger.items.got(self.host, &data, wall(&self.sim));
                 wrong.into_iter().for_each(|wrong| self.accuse(wrong));
@@ -210,12 +219,15 @@ impl Party {
     /// Stays at it for a while, and settles it.
     async fn work_on(&self, item: Arc<Item>, is_idle: bool) {
         let (sim, items) = (&self.sim, &self.sim.ledger.items);
-        tell!(sim, "h{} claims {} {item:?}", self.host, String::from_utf8_lossy(item.data()));
+        tell!(sim, "h{} claims {} {item:?}", self.host, items::name_of(item.data()));
         let wrong = items.claimed(self.host, &item, Arc::downgrade(&item), wall(sim));
         wrong.into_iter().for_each(|wrong| self.accuse(wrong));
-        if sim.plan.thefts > 0 && sim.chance(|rng| rng.one_in(2)) {
-            let told = sim.clone();
-            item.on_lost(move |_| told.ledger.count(|tally| tally.losses += 1));
+        if (sim.plan.thefts > 0 || sim.plan.doubts > 0) && sim.chance(|rng| rng.one_in(2)) {
+            let (told, hears) = (sim.clone(), items.listens(&item));
+            item.on_lost(move |_| {
+                hears.store(true, Ordering::Relaxed);
+                told.ledger.count(|tally| tally.losses += 1);
+            });
         }
         if is_idle {
             self.nap(self.up_to(sim.plan.hold)).await;
@@ -226,7 +238,8 @@ impl Party {
         items.has_settled(self.host, &data);
         // Who does not know whether it is done has it in hand for a while.
         if unsettled.is_some() && is_idle {
-            self.nap(self.up_to(sim.plan.session_timeout * 2)).await;
+            let longest = sim.plan.session_timeout * if sim.plan.doubts > 0 { 4 } else { 2 };
+            self.nap(self.up_to(longest)).await;
         }
     }
 
@@ -299,7 +312,7 @@ impl Party {
         match done {
             Ok(()) => {
                 self.sim.ledger.count(|tally| tally.items += 1);
-                let wrong = self.sim.ledger.items.done(item.data(), true);
+                let wrong = self.sim.ledger.items.done(item, true);
                 wrong.into_iter().for_each(|wrong| self.accuse(wrong));
             }
             Err(error) if error.kind() == ErrorKind::ConnectionLost => self.may_have_done(item),
@@ -309,7 +322,7 @@ impl Party {
     }
 
     fn may_have_done(&self, item: &Item) {
-        let wrong = self.sim.ledger.items.done(item.data(), false);
+        let wrong = self.sim.ledger.items.done(item, false);
         wrong.into_iter().for_each(|wrong| self.accuse(wrong));
     }
 

@@ -222,7 +222,7 @@ impl Party {
             // Who shares a handle is also cancelled with the others, and without a session there is no order yet.
             let is_patient = how <= 3 && !is_shared && client.state() == State::Connected;
             let ticket = self.sim.ledger.queue(self.host, ask.in_order(), is_patient);
-            let acquired = self.acquire(&ask, how).await;
+            let acquired = self.acquire(&ask, how, is_shared).await;
             match (acquired, handle, ask.in_order()) {
                 (Some(held), Handle::ReadWrite(_), Some(Kind::Write)) => {
                     self.write(client, ticket, Arc::new(held)).await
@@ -283,22 +283,24 @@ impl Party {
         self.expect("revoke", ask.revoke(None, force_after).await.map(drop), allowed);
     }
 
-    async fn acquire(&self, ask: &Ask, how: u64) -> Option<Held> {
+    async fn acquire(&self, ask: &Ask, how: u64, is_shared: bool) -> Option<Held> {
+        // A cancel that came before says nothing of this call.
+        let may_be_cancelled = is_shared || how > 8;
         let limit = self.up_to(self.sim.plan.session_timeout * 2);
         let since = self.clock.now();
         match how {
-            0..=3 => self.judge(ask.acquire_within(None).await, None, since),
-            4 | 5 => self.judge(ask.acquire_within(Some(limit)).await, Some(limit), since),
+            0..=3 => self.judge(ask.acquire_within(None).await, None, since, may_be_cancelled),
+            4 | 5 => self.judge(ask.acquire_within(Some(limit)).await, Some(limit), since, may_be_cancelled),
             6 => match ask.try_acquire().await {
                 Ok(held) => held,
-                Err(error) => self.judge(Err(error), None, since),
+                Err(error) => self.judge(Err(error), None, since, may_be_cancelled),
             },
             7 | 8 => {
                 // Given up by dropping the future.
                 let acquiring = ask.acquire_within(None);
                 tokio::select! {
                     biased;
-                    result = acquiring => self.judge(result, None, since),
+                    result = acquiring => self.judge(result, None, since, may_be_cancelled),
                     () = self.nap(limit) => {
                         self.sim.ledger.count(|tally| tally.cancellations += 1);
                         None
@@ -311,10 +313,10 @@ impl Party {
                 let mut acquiring = std::pin::pin!(acquiring);
                 tokio::select! {
                     biased;
-                    result = &mut acquiring => self.judge(result, None, since),
+                    result = &mut acquiring => self.judge(result, None, since, may_be_cancelled),
                     () = self.nap(limit) => {
                         ask.cancel();
-                        self.judge(acquiring.await, None, since)
+                        self.judge(acquiring.await, None, since, may_be_cancelled)
                     }
                 }
             }
@@ -322,7 +324,13 @@ impl Party {
     }
 
     /// Whether a result is one that the caller can have asked for.
-    fn judge(&self, result: Result<Held>, limit: Option<Duration>, since: Moment) -> Option<Held> {
+    fn judge(
+        &self,
+        result: Result<Held>,
+        limit: Option<Duration>,
+        since: Moment,
+        may_be_cancelled: bool,
+    ) -> Option<Held> {
         let error = match result {
             Ok(held) => return Some(held),
             Err(error) => error,
@@ -338,7 +346,7 @@ impl Party {
                     self.accuse(format!("a limit of {limit:?} ran out after {took:?}"));
                 }
             }
-            (ErrorKind::Cancelled, _) => ledger.count(|tally| tally.cancellations += 1),
+            (ErrorKind::Cancelled, _) if may_be_cancelled => ledger.count(|tally| tally.cancellations += 1),
             (ErrorKind::ConnectionLost, _) => {}
             _ if self.is_refusal(&error) => {}
             (kind, limit) => {

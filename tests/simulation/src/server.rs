@@ -1,7 +1,7 @@
 //! The servers' end: the embedded state machines, one or an ensemble, paused, stopped, or interrupted in the middle of a request.
 //! Faults that hit one request are here: its answer is lost, the connection breaks, or the process ends before or after it.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,14 +11,17 @@ use zkrecipes_embedded::wire::{
 };
 
 use crate::net::{ConnId, Down, Net, Up};
-use crate::plan::{Plan, TroubleKind};
-use crate::rng::Rng;
+use crate::plan::Plan;
 use crate::sim::{DAWN, Due, HostId, Instant, Sim, nanos};
 use crate::snapshot::{self, Node};
+use crate::snares::{Snare, Swallowed, ended_claim};
 use crate::standing::Standing;
 use crate::subject::{Ground, PATH, Subject};
 use crate::tell;
 use crate::trace::short;
+
+/// A server takes no packet that is not shorter.
+const PACKET_LIMIT: usize = 1_048_575;
 
 /// Connections of the hand that deletes nodes by force; clients count from one.
 const ADMIN: ConnId = 1 << 32;
@@ -36,8 +39,8 @@ pub struct Server {
     may_stall: Instant,
     /// When a host last asked whether its nodes stand.
     checked: BTreeMap<HostId, Instant>,
-    /// Until when each transaction of a host breaks its connection instead of arriving.
-    swallowed: BTreeMap<HostId, Instant>,
+    /// Whose transactions break their connection instead of arriving.
+    pub(super) swallowed: BTreeMap<HostId, Swallowed>,
     /// What arrived during a pause, in order.
     backlog: VecDeque<(ConnId, Up)>,
     pub(super) next_admin: ConnId,
@@ -57,6 +60,8 @@ pub struct Server {
     parents: Vec<String>,
     /// Nodes that should not outlast the last worker.
     leftovers: Vec<String>,
+    /// When each of those was created that there ever were, the last of a name.
+    named: HashMap<String, i64>,
     pub(super) changes: Changes,
 }
 
@@ -80,6 +85,8 @@ pub struct Changes {
     pub forced: Vec<String>,
     /// There is a queue without a node for it.
     pub is_parent_missing: bool,
+    /// New nodes that have the name of an earlier one.
+    pub reused: u64,
 }
 
 impl Server {
@@ -116,6 +123,7 @@ impl Server {
             asked: HashSet::new(),
             parents: Vec::new(),
             leftovers: Vec::new(),
+            named: HashMap::new(),
             changes: Changes::default(),
         }
     }
@@ -154,6 +162,14 @@ impl Server {
         self.changes.is_parent_missing = parents.len() < self.ground.parents().count();
         let is_left = |node: &&Node| !node.is_unused && !self.ground.is_lasting(&node.path);
         self.leftovers = nodes.iter().filter(is_left).map(|node| node.path.clone()).collect();
+        for node in nodes.iter().filter(is_left) {
+            match self.named.get_mut(&node.path) {
+                Some(czxid) => {
+                    self.changes.reused += u64::from(std::mem::replace(czxid, node.czxid) != node.czxid)
+                }
+                None => _ = self.named.insert(node.path.clone(), node.czxid),
+            }
+        }
         if self.is_followed {
             self.followed = nodes.iter().filter(|node| node.path.starts_with(PATH)).cloned().collect();
         }
@@ -278,10 +294,13 @@ impl Net {
         let mut begun = std::mem::take(&mut c.begun);
         begun.extend(bytes);
         let mut at = 0;
-        while self.conn(conn).is_some_and(|c| c.is_open)
-            && let Ok(Some((frame, taken))) = frame_at(&begun[at..], usize::MAX)
-        {
+        while self.conn(conn).is_some_and(|c| c.is_open) {
+            let Ok(whole) = frame_at(&begun[at..], PACKET_LIMIT) else {
+                return sim.ledger.accuse(format!("c{conn} sends a packet that is too large"));
+            };
+            let Some((frame, taken)) = whole else { break };
             at += taken;
+            sim.ledger.count(|tally| tally.bulky += u64::from(taken > PACKET_LIMIT / 2));
             self.frame(sim, conn, frame);
         }
         begun.drain(..at);
@@ -311,9 +330,12 @@ impl Net {
         let trouble = trouble.and_then(|host| Some((host, sim.trouble_at_request(host)?)));
         let session = self.server.cluster.session_of(conn);
         let planned = planned.or(trouble.and_then(|(_, kind)| Snare::of(kind)));
-        let until = host.filter(|_| op == Op::MULTI).and_then(|host| self.server.swallowed.get(&host));
-        let planned = planned.or(until.filter(|until| **until > sim.now()).map(|_| Snare::BreakBefore));
-        let snare = planned.or(snare).or(is_stolen.then_some(Snare::Theft)).filter(|_| !is_calm);
+        let is_swallowed = op == Op::MULTI && host.is_some_and(|host| self.is_swallowed(sim, host, frame));
+        let planned = planned.or(is_swallowed.then_some(Snare::BreakBefore));
+        let ended = if sim.plan.doubts > 0 { ended_claim(op, frame) } else { None };
+        let is_doubted = ended.is_some() && sim.chance(|rng| rng.one_in(sim.plan.doubts));
+        let doubt = is_doubted.then(|| Snare::Doubt { is_applied: sim.chance(|rng| rng.one_in(2)) });
+        let snare = planned.or(snare).or(is_stolen.then_some(Snare::Theft)).or(doubt).filter(|_| !is_calm);
         if let Some(snare) = snare {
             sim.ledger.count_fault();
             tell!(sim, "c{conn} {snare:?} at {}", op_name(op));
@@ -329,20 +351,31 @@ impl Net {
         }
         if snare == Some(Snare::Theft) {
             self.delete_one_of(sim, session);
-            let lapse = sim.plan.gives_up.unwrap_or_default() * 2;
-            host.map(|host| self.server.swallowed.insert(host, sim.now() + nanos(lapse)));
+            self.swallow(sim, host, false);
         }
-        if matches!(snare, Some(Snare::BreakBefore | Snare::CrashBefore | Snare::Theft)) {
+        if matches!(snare, Some(Snare::Doubt { .. })) {
+            sim.ledger.count(|tally| tally.doubts += 1);
+            self.swallow(sim, host, true);
+        }
+        let is_before = matches!(
+            snare,
+            Some(Snare::BreakBefore | Snare::CrashBefore | Snare::Theft | Snare::Doubt { is_applied: false })
+        );
+        if is_before {
             self.cut_unanswered(sim, conn, &[]);
-            return self.close(conn);
+            self.close(conn);
+            if let Some(claim) = ended.filter(|_| matches!(snare, Some(Snare::Doubt { .. }))) {
+                self.take_away(sim, session, &claim);
+            }
+            return;
         }
         let now = self.server.clock(sim.now());
         self.server.cluster.frame(conn, frame, now);
         self.server.cluster.settle();
-        let is_mute = matches!(snare, Some(Snare::BreakAfter | Snare::CrashAfter));
+        let is_mute = matches!(snare, Some(Snare::BreakAfter | Snare::CrashAfter | Snare::Doubt { .. }));
         let unsaid = self.dispatch(sim, is_mute.then_some(conn));
         match snare {
-            Some(Snare::BreakAfter | Snare::CrashAfter) => {
+            Some(Snare::BreakAfter | Snare::CrashAfter | Snare::Doubt { .. }) => {
                 self.cut_unanswered(sim, conn, &unsaid);
                 self.close(conn);
             }
@@ -515,6 +548,7 @@ impl Net {
 
     pub(super) fn start(&mut self, sim: &Sim) {
         tell!(sim, "the server starts");
+        sim.ledger.count(|tally| tally.elections += u64::from(sim.plan.members > 1));
         self.server.is_stopped = false;
         let now = self.server.clock(sim.now());
         self.server.cluster.restart(now);
@@ -539,49 +573,6 @@ impl Net {
             tell!(sim, "s{member} is back with the leader");
             self.dispatch(sim, None);
         }
-    }
-}
-
-/// A fault that lies in wait for a request.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Snare {
-    BreakBefore,
-    BreakAfter,
-    CrashBefore,
-    CrashAfter,
-    Force,
-    /// The connection breaks, a node of its session goes, and for a while no transaction gets through.
-    Theft,
-}
-
-impl Snare {
-    /// What becomes of the request itself.
-    fn of(trouble: TroubleKind) -> Option<Snare> {
-        match trouble {
-            TroubleKind::Lost => Some(Snare::BreakBefore),
-            TroubleKind::AnswerLost | TroubleKind::Elsewhere | TroubleKind::SessionEnded => {
-                Some(Snare::BreakAfter)
-            }
-            TroubleKind::KilledBefore => Some(Snare::CrashBefore),
-            TroubleKind::KilledAfter => Some(Snare::CrashAfter),
-            TroubleKind::Withdrawn | TroubleKind::Collected | TroubleKind::Deleted => None,
-        }
-    }
-
-    fn crash(is_applied: bool) -> Snare {
-        if is_applied { Snare::CrashAfter } else { Snare::CrashBefore }
-    }
-
-    fn draw(rng: &mut Rng, plan: &Plan, op: Op) -> Option<Snare> {
-        // Where a lost answer leaves most doubt, twice as often.
-        let weight = if matches!(op, Op::CREATE2 | Op::DELETE) { 2 } else { 1 };
-        if rng.one_in(plan.snares / weight) {
-            return Some(if rng.one_in(3) { Snare::BreakBefore } else { Snare::BreakAfter });
-        }
-        if plan.subject.is_mortal() && rng.one_in(plan.snares * 8) {
-            return Some(if rng.one_in(2) { Snare::CrashBefore } else { Snare::CrashAfter });
-        }
-        rng.one_in(plan.forces).then_some(Snare::Force)
     }
 }
 

@@ -134,6 +134,7 @@ impl Sim {
         let mut plan = Plan::draw(&mut rng);
         plan.subject = Subject::instead(seed).unwrap_or(plan.subject);
         plan.widen(seed);
+        plan.widen_queue(seed);
         Sim::of(plan, rng, aloud)
     }
 

@@ -23,6 +23,18 @@ pub struct Tally {
     pub collected: u64,
     pub refusals: u64,
     pub settings: u64,
+    /// Requests of more than half of what a server takes.
+    pub bulky: u64,
+    /// Ends of claims of which nobody heard.
+    pub doubts: u64,
+    /// Nodes that somebody deleted who had no part in them.
+    pub deletions: u64,
+    /// Names that were another node's before.
+    pub reused: u64,
+    /// How often followers fell behind, or lost the leader.
+    pub lags: u64,
+    /// How often all lost the leader, and had one again.
+    pub elections: u64,
 }
 
 impl AddAssign for Tally {
@@ -45,5 +57,11 @@ impl AddAssign for Tally {
         self.collected += other.collected;
         self.refusals += other.refusals;
         self.settings += other.settings;
+        self.bulky += other.bulky;
+        self.doubts += other.doubts;
+        self.deletions += other.deletions;
+        self.reused += other.reused;
+        self.lags += other.lags;
+        self.elections += other.elections;
     }
 }
