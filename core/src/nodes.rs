@@ -120,6 +120,10 @@ impl Nodes {
     ) -> Result<Stat, E> {
         loop {
             let (data, stat) = self.get(path).await?;
+            if stat.version == ANY {
+                let why = "its version has run over to -1, which a server takes for any: set it once without a version";
+                return Err(Error::invalid("update", why).with_path(path).into());
+            }
             let changed = change(&data)?;
             match self.set(path, &changed, Some(stat.version)).await {
                 Err(error) if error.kind() == ErrorKind::BadVersion => {}
@@ -429,6 +433,9 @@ impl From<Applied> for PartResult {
         }
     }
 }
+
+/// The version that a write takes for any.
+const ANY: i32 = -1;
 
 /// The longest that a server takes: five bytes of milliseconds.
 const LONGEST_TTL: Duration = Duration::from_millis(0xff_ffff_ffff);

@@ -321,6 +321,19 @@ async fn a_change_that_fails_sets_nothing() {
     assert_eq!(missing.expect_err("there is none").kind(), ErrorKind::NoNode);
 }
 
+/// A set at the version -1 would overwrite whatever is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_version_guards_nothing_is_not_updated() {
+    let server = server();
+    let client = client(&server).await;
+    client.nodes().ensure(PATH).await.expect("there");
+    assert!(server.set_data_version(PATH, -1));
+    let refused = client.nodes().update(PATH, <[u8]>::to_vec).await.expect_err("it guards nothing");
+    assert_eq!(refused.kind(), ErrorKind::Invalid);
+    client.nodes().set(PATH, b"", None).await.expect("set");
+    client.nodes().update(PATH, <[u8]>::to_vec).await.expect("guarded again");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_followed_gets_no_older_while_servers_answer_and_nothing_changes() {
     for ground in grounds() {

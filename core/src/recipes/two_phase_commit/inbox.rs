@@ -44,7 +44,11 @@ impl Site {
     ) -> Result<Proposal> {
         let mut call = session.wait(limit).timeout_says(ASKING).withdrawable(self.left.subscribe());
         let mut again = self.again.subscribe();
-        let mut found = call.wait_for(self.found.lock()).await?;
+        let mut found = match call.is_single_attempt() {
+            // Another call waits.
+            true => self.found.try_lock().map_err(|_| Error::timeout(ASKING))?,
+            false => call.wait_for(self.found.lock()).await?,
+        };
         // Whether a watch has told just now that something has come.
         let mut is_news = false;
         loop {
