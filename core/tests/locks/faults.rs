@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::support::ground::{Ground, grounds};
 use crate::support::{eventually, lock_of, options, soon};
-use zkrecipes::{Client, ErrorKind};
+use zkrecipes::{Client, ErrorKind, State};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/faults";
@@ -66,6 +66,25 @@ async fn a_guarded_write_whose_answer_was_lost_is_not_repeated() {
         assert_eq!(error.kind(), ErrorKind::ConnectionLost);
         let stat = client.nodes().get("/counter").await.expect("read").1;
         assert_eq!(stat.version, 1, "applied once");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guarded_write_that_never_left_is_not_held_when_the_lock_is_lost() {
+    for ground in grounds() {
+        let client = ground.client(Duration::from_millis(1500)).await;
+        client.nodes().create("/counter", b"0", zkrecipes::CreateMode::Persistent).await.expect("created");
+        let held = lock_of(&client, PATH).acquire().await.expect("free");
+        ground.go_away();
+        eventually("there is no connection", || client.state() == State::Suspended).await;
+        let guarded = held.guarded();
+        guarded.set("/counter", b"1", None).expect("valid");
+        assert!(held.is_held());
+        let error = soon("the write", guarded.commit()).await.expect_err("it was lost");
+        assert_eq!(error.kind(), ErrorKind::NotHeld, "{error}");
+        ground.come_back();
+        let stat = soon("a read", client.nodes().get("/counter")).await.expect("read").1;
+        assert_eq!(stat.version, 0);
     }
 }
 

@@ -213,6 +213,11 @@ impl ServerSession {
         (link.state == LinkState::Up).then_some(connection)
     }
 
+    /// See [`Wire::knows_what_left`].
+    pub(crate) fn knows_what_left(&self) -> bool {
+        self.wire.knows_what_left()
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
         matches!(self.link().state, LinkState::Ended | LinkState::Denied)
     }

@@ -203,6 +203,11 @@ macro_rules! ask {
 }
 
 impl Wire for GuestSession {
+    /// The crate says the same of what was on its way.
+    fn knows_what_left(&self) -> bool {
+        false
+    }
+
     fn session_id(&self) -> u64 {
         self.id
     }

@@ -71,6 +71,10 @@ pub trait Wire: Send + Sync {
     }
     /// How the connection stands at this very moment.
     fn link(&self) -> Link;
+    /// Whether [`WireError::SessionEnded`] says of a request that it was not carried out: it had not left, or was refused.
+    fn knows_what_left(&self) -> bool {
+        true
+    }
     /// The server at the other end, or of the connection that has broken, as `host:port`, as far as that is known.
     fn server(&self) -> Option<String> {
         None

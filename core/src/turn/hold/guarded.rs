@@ -59,6 +59,11 @@ impl Hold {
                     None => Err(refusal(*error, verb, path)),
                 }
             }
+            // It waited for a connection, and never left, or the server refused it: nothing is unknown of it.
+            Err(WireError::SessionEnded) if self.server_session.knows_what_left() => {
+                self.lose(LostReason::Session);
+                Err(self.not_held())
+            }
             Err(error) => Err(refusal(error, "a guarded write", &self.path)),
         }
     }
