@@ -203,6 +203,11 @@ impl Error {
         Error::new(ErrorKind::NotHeld, format!("not held: {why}; acquire first"))
     }
 
+    /// The same of an item of a queue.
+    pub(crate) fn not_claimed(why: &str) -> Error {
+        Error::new(ErrorKind::NotHeld, format!("not held: {why}; claim an item first"))
+    }
+
     /// The same error, with the path it is about.
     pub fn with_path(mut self, path: impl Into<String>) -> Error {
         self.0.path.get_or_insert_with(|| path.into());

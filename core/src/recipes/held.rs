@@ -126,7 +126,7 @@ impl Held {
     pub(crate) fn check_stands(&self) -> Result<()> {
         self.0.client.session()?;
         match (self.is_released(), self.0.hold.tenure()) {
-            (true, _) => Err(released_before(&self.0.hold)),
+            (true, _) => Err(self.0.hold.released_before()),
             (false, Tenure::Lost(reason)) => Err(self.0.hold.lost_error(reason)),
             _ => Ok(()),
         }
@@ -205,7 +205,7 @@ impl Held {
     pub async fn verify(&self) -> Result<()> {
         self.0.client.session()?;
         if self.is_released() {
-            return Err(released_before(&self.0.hold));
+            return Err(self.0.hold.released_before());
         }
         self.0.hold.verify().await
     }
@@ -358,14 +358,10 @@ impl Acquisition {
     fn let_go(&self) -> Result<&Arc<Hold>> {
         self.client.session()?;
         match self.is_released.swap(true, Ordering::AcqRel) {
-            true => Err(released_before(&self.hold)),
+            true => Err(self.hold.released_before()),
             false => Ok(&*self.hold),
         }
     }
-}
-
-fn released_before(hold: &Hold) -> Error {
-    Error::not_held("it was released before").with_path(hold.path())
 }
 
 impl Drop for Acquisition {

@@ -42,6 +42,18 @@ async fn a_consumer_of_an_item_that_always_fails_is_idle_between_ever_longer_pau
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_item_that_was_settled_before_is_to_be_claimed() {
+    let server = server();
+    let client = client(&server).await;
+    let item = first_of_two(&client).await.claim().await.expect("there is one");
+    item.nack().await.expect("ours");
+    let again = [item.ack().await, item.nack().await, item.release().await];
+    for error in again.map(|answer| answer.expect_err("it was settled").to_string()) {
+        assert_eq!(error, format!("not held: it was settled before; claim an item first ({PATH})"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_item_that_is_dropped_steps_aside_if_somebody_has_looked_at_it() {
     let server = server();
     let client = client(&server).await;

@@ -499,7 +499,7 @@ impl ItemWork {
 
     fn unless_settled(&self) -> Result<()> {
         match self.held.is_released() {
-            true => Err(Error::not_held("it was settled before").with_path(self.held.path())),
+            true => Err(self.held.hold().released_before()),
             false => Ok(()),
         }
     }

@@ -232,11 +232,17 @@ impl Hold {
 
     /// The error for using what is not held, with the reason if it was lost.
     pub(crate) fn not_held(&self) -> Error {
-        let error = match self.tenure() {
-            Tenure::Lost(reason) => {
-                Error::not_held(&format!("it was lost before ({})", reason.name())).with_reason(reason)
-            }
-            _ => Error::not_held("it was released before"),
+        let Tenure::Lost(reason) = self.tenure() else { return self.released_before() };
+        let why = format!("it was lost before ({})", reason.name());
+        let error = if self.is_claim { Error::not_claimed(&why) } else { Error::not_held(&why) };
+        error.with_reason(reason).with_path(&self.path)
+    }
+
+    /// The same for what its owner has given back.
+    pub(crate) fn released_before(&self) -> Error {
+        let error = match self.is_claim {
+            true => Error::not_claimed("it was settled before"),
+            false => Error::not_held("it was released before"),
         };
         error.with_path(&self.path)
     }
