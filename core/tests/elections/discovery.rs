@@ -53,6 +53,24 @@ async fn a_lost_answer_to_registering_or_unregistering_is_resolved() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_id_that_is_taken_says_what_to_do_by_whose_node_it_is() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    of(&a).register(web("a")).await.expect("free");
+    a.nodes().create(&format!("{WEB}/b"), b"", CreateMode::Persistent).await.expect("new");
+    for (who, id, advice) in [
+        // It may be that of a process that has died.
+        (&b, "a", "try again when the session timeout of that one is over"),
+        (&a, "a", "this client keeps that node already"),
+        (&a, "b", "change or remove it"),
+    ] {
+        let error = of(who).register(web(id)).await.map(drop).expect_err("it is taken");
+        assert_eq!(error.kind(), ErrorKind::Exists);
+        assert!(error.to_string().contains(advice), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_registration_that_is_dropped_on_its_way_leaves_nothing_behind() {
     for kind in [ServiceType::Dynamic, ServiceType::DynamicSequential] {
         let server = server();

@@ -111,7 +111,10 @@ impl KeptNode {
                 }
             };
             if before.wish.borrow().is_wanted {
-                return Err(refusal(WireError::NodeExists, verb, &path));
+                let message = format!(
+                    "this client keeps that node already, so {verb} was refused; choose another name"
+                );
+                return Err(Error::new(ErrorKind::Exists, message).with_path(path));
             }
             // Being undone: then it is free.
             before.until(verb, |stands| stands.has_ended).await?;
@@ -196,6 +199,18 @@ impl Drop for KeptNode {
             self.task.unregister();
         }
     }
+}
+
+/// The error where somebody else's node is in the way.
+fn taken(verb: &str, path: &str, is_ephemeral: bool) -> Error {
+    if !is_ephemeral {
+        return refusal(WireError::NodeExists, verb, path);
+    }
+    let message = format!(
+        "a node of another session is there already, so {verb} was refused; if a process that has died has left it, try again \
+         when the session timeout of that one is over, else choose another name"
+    );
+    Error::new(ErrorKind::Exists, message).with_path(path)
 }
 
 fn left_over(verb: &str, path: &str) -> Error {

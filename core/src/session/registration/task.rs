@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 
 use super::owner::{Owner, is_of, look};
-use super::{RegistrationState, Registrations, Wish};
+use super::{RegistrationState, Registrations, Wish, taken};
 use crate::error::{Error, Result};
 use crate::futures::unless;
 use crate::mutex::lock;
@@ -51,7 +51,10 @@ enum Attempt {
     /// Ours is not there, or not as it was: time for the next attempt.
     Again,
     /// Somebody else's stands there; time to look again when this resolves.
-    Taken(Watch),
+    Taken {
+        watch: Watch,
+        is_ephemeral: bool,
+    },
     Refused(Error),
     Unanswered,
 }
@@ -241,9 +244,8 @@ impl<'a> Attempts<'a> {
                 self.task.fulfil(wish);
                 self.watched().await
             }
-            Attempt::Taken(watch) => {
-                let taken = refusal(WireError::NodeExists, wish.verb, &self.task.path);
-                self.task.refuse(wish.number, taken);
+            Attempt::Taken { watch, is_ephemeral } => {
+                self.task.refuse(wish.number, taken(wish.verb, &self.task.path, is_ephemeral));
                 Some(watch)
             }
             Attempt::Refused(error) => {
@@ -322,7 +324,7 @@ impl<'a> Attempts<'a> {
             Ok((Some(stat), _)) if is_of(server_session, &stat) && self.in_doubt => Some(Attempt::Done),
             Ok((Some(stat), _)) if task.may_replace(&stat) => self.replace(wish, stat.version, on).await,
             Ok((Some(stat), watch)) if !task.session.was_ours(stat.ephemeral_owner as u64) => {
-                Some(Attempt::Taken(watch))
+                Some(Attempt::Taken { watch, is_ephemeral: stat.ephemeral_owner != 0 })
             }
             // Left behind by a session that is over for us, if not yet for the server.
             Ok((Some(stat), _)) => match server_session.delete_on(on, &task.path, Some(stat.version)).await {
