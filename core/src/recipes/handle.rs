@@ -248,7 +248,10 @@ impl Handle {
             inner.has_stood.fetch_or(contenders_ahead.has_stood(), Ordering::Relaxed);
             let (held, pass) = match taken {
                 Err(error) => {
-                    let error = waiting.naming_the_holder(error, &inner.recipe, &contenders_ahead);
+                    let own = inner.acquired.innermost();
+                    let own = own.filter(|own| inner.meanwhile == Meanwhile::Waits && own.is_held());
+                    let own = own.map(|own| own.node().to_owned());
+                    let error = waiting.naming_the_holder(error, &inner.recipe, &contenders_ahead, own);
                     waiting.fails(&error);
                     return Err(about(error));
                 }

@@ -267,16 +267,20 @@ impl Waiting {
     }
 
     /// The error of an acquire that has run out of time, with who holds as far as that is known: asking would take time that
-    /// the caller has not given.
+    /// the caller has not given. `own` is the node of what its own handle holds, and keeps it waiting.
     pub(super) fn naming_the_holder(
         &self,
         error: Error,
         recipe: &Arc<dyn Recipe>,
         contenders_ahead: &ContendersAhead,
+        own: Option<String>,
     ) -> Error {
         let waited = self.visible.waited();
         if error.kind() != ErrorKind::Timeout || waited.is_zero() {
             return error;
+        }
+        if let Some(own) = own {
+            return error.because(format!("this very handle {}, by {own}", recipe.words().1));
         }
         let ahead = contenders_ahead.ahead().filter(|_| recipe.first_holds());
         let holder = ahead.and_then(|ahead| known(recipe, &ahead));

@@ -101,6 +101,12 @@ impl ContendersAhead {
         }
     }
 
+    /// It leaves the line, which knows nothing of it from then on: who asks later is told how it stood.
+    pub(crate) fn leaves(&self) {
+        let ahead = self.ahead();
+        *lock(&self.note) = ahead.map_or(AheadNote::Unknown, AheadNote::Looked);
+    }
+
     /// It waits no more.
     pub(crate) fn forget(&self) {
         *lock(&self.note) = AheadNote::Unknown;

@@ -87,6 +87,7 @@ pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<G
             Ok(WaitOutcome::Gone) => drop(place.forget()),
             Err(error) => {
                 drop(wait);
+                call.contenders_ahead().into_iter().for_each(|waiter| waiter.leaves());
                 request.session.within_grace(place.withdraw()).await;
                 return Err(error.with_path(request.path));
             }

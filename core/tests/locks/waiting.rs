@@ -232,7 +232,8 @@ async fn nobody_listens_to_the_waits_of_a_closed_client() -> Result<(), Error> {
 async fn a_timeout_names_the_limit_and_who_holds() -> Result<(), Error> {
     let (server, path) = (server(), "/locks/timeout");
     let (holder, waiter) = (named(&server, "night shift").await, named(&server, "waiter").await);
-    let held = lock_of(&holder, path).acquire().await?;
+    let own = lock_of(&holder, path);
+    let held = own.acquire().await?;
     let node = held.node().rsplit('/').next().expect("a name").to_owned();
     let out_of_time = |limit: Duration| {
         let waiting = lock_of(&waiter, path).acquire_timeout(limit);
@@ -253,6 +254,16 @@ async fn a_timeout_names_the_limit_and_who_holds() -> Result<(), Error> {
     assert_eq!(reads, 2, "{:?}", requests(&server));
     let error = elected.map(drop).expect_err("another leads").to_string();
     assert!(error.starts_with("not elected within 1.5s: \"night shift\" leads, since 20"), "{error}");
+
+    // The same in the client that holds, through another handle and through the very one.
+    let short = Duration::from_millis(300);
+    let error = lock_of(&holder, path).acquire_timeout(short).await.expect_err("it is held").to_string();
+    assert!(error.contains("\"night shift\" holds it, since 20") && error.contains(&node), "{error}");
+    let error = own.acquire_timeout(short).await.expect_err("it is held").to_string();
+    assert!(
+        error.contains("within 300ms: this very handle holds it, by ") && error.contains(&node),
+        "{error}"
+    );
 
     // With others in between it is not known, and asking would take time that nobody has given.
     let between = tokio::spawn(lock_of(&holder, path).acquire());
