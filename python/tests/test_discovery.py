@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import zkrecipes
+from conftest import eventually
 from zkrecipes import Service, aio
 
 
@@ -88,6 +89,25 @@ def test_one_that_has_failed_is_not_picked(client: zkrecipes.Client) -> None:
     # What has found it may be gone.
     del discovery
     instance.failed()
+
+
+def test_one_that_is_updated_or_registered_anew_is_picked_again(client: zkrecipes.Client) -> None:
+    discovery, service = client.discovery("/services"), Service("web", "h", id="one", port=80)
+    registration = discovery.register(service)
+
+    def fails(port: int | None) -> None:
+        eventually(lambda: (picked := discovery.pick("web")) is not None and picked.port == port)
+        instance = discovery.pick("web")
+        assert instance is not None
+        instance.failed()
+        assert discovery.pick("web") is None
+
+    fails(80)
+    registration.update(port=81)
+    fails(81)
+    registration.unregister()
+    discovery.register(dataclasses.replace(service, port=81))
+    fails(81)
 
 
 def test_a_registration_stays_when_its_object_goes(client: zkrecipes.Client) -> None:

@@ -63,7 +63,7 @@ impl From<zkrecipes::Service> for Service {
 
 #[napi(object, use_nullable = true)]
 pub struct Instance {
-    /// The path of its node, which `node/lib` keeps to itself.
+    /// Which node it was found at, which `node/lib` keeps to itself.
     pub node: String,
     pub name: String,
     pub id: String,
@@ -83,7 +83,7 @@ impl From<zkrecipes::Instance> for Instance {
     fn from(one: zkrecipes::Instance) -> Instance {
         let registered = one.registered_at.duration_since(UNIX_EPOCH).unwrap_or_default();
         Instance {
-            node: drive::node_of(&one).to_owned(),
+            node: drive::node_of(&one),
             name: one.name,
             id: one.id,
             address: one.address,

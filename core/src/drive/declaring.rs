@@ -64,14 +64,14 @@ pub fn register(
     async move { discovery.begin_to_register(service).await }
 }
 
-/// As [`Instance::failed`] of the instance that `discovery` has found at `node`, for a language that keeps no `Instance`.
+/// As [`Instance::failed`] of the instance of which [`node_of`] says `node`, for a language that keeps no `Instance`.
 pub fn node_failed(discovery: &Discovery, node: &str) {
     discovery.node_failed(node);
 }
 
-/// The path of an instance's node.
-pub fn node_of(instance: &Instance) -> &str {
-    instance.node()
+/// Which node an instance was found at, and which registration it is, in one text.
+pub fn node_of(instance: &Instance) -> String {
+    instance.node_as_text()
 }
 
 /// As [`Registration::update`], for a language in which callers say what differs: of `given` only the fields are taken that

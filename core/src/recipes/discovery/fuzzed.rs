@@ -3,11 +3,13 @@
 use std::sync::Weak;
 
 use super::instance::{Instance, Service};
+use super::set_aside::FoundNode;
 use super::uri::{uri_parts, uri_spec};
+use crate::session::wire::Stat;
 
 /// The data of a node.
 pub(crate) fn data(bytes: &[u8]) {
-    _ = Instance::read("/services/s/i", bytes, Weak::new());
+    _ = Instance::read(FoundNode::new("/services/s/i", &Stat::default()), bytes, Weak::new());
     let Some(service) = Service::decode(bytes) else { return };
     let Ok(written) = service.encode(7) else { return };
     let again = Service::decode(&written).expect("it was written");

@@ -14,13 +14,14 @@
 use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
-use super::set_aside::SetAside;
+use super::set_aside::{FoundNode, SetAside};
 use super::uri::{UriPart, read_parts, uri_parts, uri_spec, write_parts};
 use crate::error::{Error, Result};
 use crate::json::{JsonValue, write_text};
 use crate::path;
 use crate::recipes::contenders::at;
 use crate::session::random;
+use crate::session::wire::Stat;
 
 /// The last moment that every language has a date for: 9999-12-31T23:59:59Z, in milliseconds. Anybody may write a later one.
 const LAST_MOMENT: i64 = 253_402_300_799_000;
@@ -183,7 +184,7 @@ impl Service {
     /// What [`Service::encode`] has written.
     pub(super) fn decode(data: &[u8]) -> Option<Service> {
         let Instance { name, id, address, port, ssl_port, payload, service_type, uri_spec, enabled, .. } =
-            Instance::read("", data, Weak::new())?;
+            Instance::read(FoundNode::new("", &Stat::default()), data, Weak::new())?;
         Some(Service { name, id, address, port, ssl_port, payload, service_type, uri_spec, enabled })
     }
 }
@@ -227,7 +228,7 @@ pub struct Instance {
 /// Where and through which handle an instance was found; no difference between two of them.
 #[derive(Clone)]
 struct Origin {
-    node: Arc<str>,
+    node: FoundNode,
     found_by: Weak<SetAside>,
 }
 
@@ -246,7 +247,8 @@ impl std::fmt::Debug for Origin {
 }
 
 impl Instance {
-    /// It did not serve: for 30 seconds the handle that has found it does not pick it. Asks no server, and tells nobody else.
+    /// It did not serve: for 30 seconds the handle that has found it does not pick it, unless it is registered anew or updated.
+    /// Asks no server, and tells nobody else.
     pub fn failed(&self) {
         if let Some(aside) = self.origin.found_by.upgrade() {
             aside.add_node(&self.origin.node);
@@ -255,20 +257,30 @@ impl Instance {
 
     /// The path of its node, which it shares with no other instance: sequential ones may have one id.
     pub(crate) fn node(&self) -> &Arc<str> {
+        &self.origin.node.path
+    }
+
+    /// The same node as it was found.
+    pub(super) fn found_node(&self) -> &FoundNode {
         &self.origin.node
+    }
+
+    /// The same in one text: see [`drive::node_of`](crate::drive::node_of).
+    pub(crate) fn node_as_text(&self) -> String {
+        self.origin.node.to_text()
     }
 
     /// Whether it may be picked, as far as is known there.
     pub(super) fn is_spared(&self, aside: &SetAside) -> bool {
-        aside.spares(self.node(), &self.name, &self.id)
+        aside.spares(&self.origin.node, &self.name, &self.id)
     }
 
     /// What a node says; `None` if that is no instance.
-    pub(super) fn decode(node: &str, data: &[u8], found_by: &Arc<SetAside>) -> Option<Instance> {
+    pub(super) fn decode(node: FoundNode, data: &[u8], found_by: &Arc<SetAside>) -> Option<Instance> {
         Instance::read(node, data, Arc::downgrade(found_by))
     }
 
-    pub(super) fn read(node: &str, data: &[u8], found_by: Weak<SetAside>) -> Option<Instance> {
+    pub(super) fn read(node: FoundNode, data: &[u8], found_by: Weak<SetAside>) -> Option<Instance> {
         let json = JsonValue::parse(std::str::from_utf8(data).ok()?).ok().filter(|json| json.is_object())?;
         let given = |name: &str| json.member(name).filter(|value| !value.is_null());
         let port = |name: &str| match given(name) {
@@ -299,7 +311,7 @@ impl Instance {
             enabled: given("enabled").map_or(Some(true), JsonValue::flag)?,
             registered_at: at(registered.clamp(0, LAST_MOMENT)),
             uri: None,
-            origin: Origin { node: node.into(), found_by },
+            origin: Origin { node, found_by },
         };
         instance.uri = parts.map(|parts| instance.build(&parts, registered));
         Some(instance)
@@ -340,9 +352,13 @@ mod tests {
     use crate::session::clock::{Clock, Later, Moment};
     use crate::session::system_clock::SystemClock;
 
+    fn node(path: &str) -> FoundNode {
+        FoundNode::new(path, &Stat { czxid: 1, mzxid: 2, ..Stat::default() })
+    }
+
     fn decode(json: &str) -> Option<Instance> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Instance::decode("/services/web/a", json.as_bytes(), &SetAside::new(&clock))
+        Instance::decode(node("/services/web/a"), json.as_bytes(), &SetAside::new(&clock))
     }
 
     #[test]
@@ -482,10 +498,8 @@ mod tests {
         let hands = Arc::new(HandClock::default());
         let clock: Arc<dyn Clock> = hands.clone();
         let aside = SetAside::new(&clock);
-        let found = |node: &str| {
-            let json = Service::new("web", "h").id("a").encode(0).unwrap();
-            Instance::decode(node, &json, &aside).unwrap()
-        };
+        let json = Service::new("web", "h").id("a").encode(0).unwrap();
+        let found = |path: &str| Instance::decode(node(path), &json, &aside).unwrap();
         let instance = found("/services/web/a0000000001");
         let of_the_same_id = found("/services/web/a0000000002");
         let after = |seconds: u64| hands.0.store(seconds * 1_000_000_000, Ordering::Relaxed);
@@ -503,11 +517,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_registered_anew_or_updated_has_not_failed() {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let aside = SetAside::new(&clock);
+        let json = Service::new("web", "h").id("a").encode(0).unwrap();
+        let found = |czxid, mzxid| {
+            let stat = Stat { czxid, mzxid, ..Stat::default() };
+            Instance::decode(FoundNode::new("/services/web/a b", &stat), &json, &aside).unwrap()
+        };
+        found(1, 2).failed();
+        assert!(
+            !found(1, 2).is_spared(&aside) && found(1, 3).is_spared(&aside) && found(2, 2).is_spared(&aside)
+        );
+        // For a language that keeps no instance.
+        let text = found(3, 4).node_as_text();
+        aside.add_node(&FoundNode::of_text(&text).unwrap());
+        assert!(!found(3, 4).is_spared(&aside) && FoundNode::of_text("/services/web/a").is_none());
+    }
+
+    #[test]
     fn what_has_failed_is_set_aside_for_who_has_found_it() {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let (one, other) = (SetAside::new(&clock), SetAside::new(&clock));
         let json = Service::new("web", "h").encode(0).unwrap();
-        let instance = Instance::decode("/services/web/a", &json, &one).unwrap();
+        let instance = Instance::decode(node("/services/web/a"), &json, &one).unwrap();
         instance.failed();
         assert!(!instance.is_spared(&one) && instance.is_spared(&other));
         drop(one);

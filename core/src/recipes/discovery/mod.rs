@@ -15,7 +15,8 @@
 //! 3. Finding is a list, then all nodes, many in one read. Following is one watch on the list and one on each node: a change costs
 //!    one list or one read.
 //! 4. Picking asks no server, but the first time: from then on the service is followed in the background, until the handle goes.
-//!    While there is no connection it picks from what was known last. One that has failed is set aside in the handle alone.
+//!    While there is no connection it picks from what was known last. One that has failed is set aside in the handle alone, until
+//!    30 seconds are over or its node is another one.
 //! 5. What is no instance, or not ours to read, is named once in the log, and stops nobody.
 
 #[cfg(any(test, fuzzing))]
@@ -29,7 +30,7 @@ mod uri;
 use std::sync::Arc;
 
 use self::pick::{FollowedInstances, InstancesFeed, PickedServices, decoded};
-use self::set_aside::SetAside;
+use self::set_aside::{FoundNode, SetAside};
 use super::names::child;
 use crate::client::Client;
 use crate::error::Result;
@@ -184,14 +185,21 @@ impl Discovery {
     pub fn failed(&self, name: &str, id: &str) -> Result<()> {
         self.client.process().check()?;
         instance::check(name, id)?;
-        self.aside.add(name, id);
+        let known = self.picked.nodes_of(&child(&self.path, name)?, name, id);
+        match known.is_empty() {
+            // Nobody knows yet which ones these are.
+            true => self.aside.add(name, id),
+            false => known.iter().for_each(|node| self.aside.add_node(node)),
+        }
         Ok(())
     }
 
-    /// The same as [`Instance::failed`] of the one that was found at `node`.
+    /// The same as [`Instance::failed`] of the one that says this of its node: [`Instance::node_as_text`].
     pub(crate) fn node_failed(&self, node: &str) {
-        if self.client.process().is_present() {
-            self.aside.add_node(&Arc::from(node));
+        if self.client.process().is_present()
+            && let Some(node) = FoundNode::of_text(node)
+        {
+            self.aside.add_node(&node);
         }
     }
 }
@@ -218,7 +226,9 @@ async fn instances(
     let mut found = Vec::new();
     for (node, read) in nodes.iter().zip(server_session.get_each(&nodes)) {
         match read.await {
-            Ok((data, _)) => found.extend(decoded(session, node, &data, found_by)),
+            Ok((data, stat)) => {
+                found.extend(decoded(session, FoundNode::new(node, &stat), &data, found_by));
+            }
             Err(WireError::NoNode) => {}
             Err(WireError::NoAuth) => session.skip(node, Flaw::Denied),
             Err(error) => return Err(error),

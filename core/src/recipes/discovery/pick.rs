@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{oneshot, watch};
 
 use super::instance::Instance;
-use super::set_aside::SetAside;
+use super::set_aside::{FoundNode, SetAside};
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Source;
 use crate::futures::unless;
@@ -42,6 +42,8 @@ pub(super) struct FollowedInstances {
     /// By node; what is no instance is not there.
     known: BTreeMap<String, Instance>,
     told: Option<BTreeMap<String, Instance>>,
+    /// Tells them again when a node is another one that says the same.
+    tells_nodes: bool,
     /// The service could not be read: it is listed anew then.
     begins_anew: Option<Moment>,
     pause: GrowingPause,
@@ -64,9 +66,22 @@ impl FollowedInstances {
             found_by: found_by.clone(),
             known: BTreeMap::new(),
             told: None,
+            tells_nodes: false,
             begins_anew: None,
             pause: GrowingPause::new(retry.base, retry.max),
         }
+    }
+
+    /// For who has to know which nodes they are: what has failed is one of them.
+    fn telling_nodes(self) -> FollowedInstances {
+        FollowedInstances { tells_nodes: true, ..self }
+    }
+
+    fn is_told(&self) -> bool {
+        self.told.as_ref().is_some_and(|told| {
+            let [before, now] = [told, &self.known].map(|all| all.values().map(Instance::found_node));
+            *told == self.known && !(self.tells_nodes && before.ne(now))
+        })
     }
 
     /// All instances by the names of their nodes, at first and whenever they are others.
@@ -90,13 +105,15 @@ impl FollowedInstances {
             self.pause.restart();
             for node in touched {
                 let found = self.tree.get(&node);
-                let now = found.and_then(|(data, _)| decoded(&self.session, &node, data, &self.found_by));
+                let now = found.and_then(|(data, stat)| {
+                    decoded(&self.session, FoundNode::new(&node, stat), data, &self.found_by)
+                });
                 match now {
                     Some(now) => drop(self.known.insert(node, now)),
                     None => drop(self.known.remove(&node)),
                 }
             }
-            if self.told.as_ref() != Some(&self.known) {
+            if !self.is_told() {
                 self.told = Some(self.known.clone());
                 return Ok(self.known.values().cloned().collect());
             }
@@ -114,13 +131,14 @@ fn tell_astray(session: &Session, verb: &str, service: &str, error: &Error) {
 /// What a node says; one that says nothing of use is named once in the log, and stops nobody.
 pub(super) fn decoded(
     session: &Session,
-    node: &str,
+    node: FoundNode,
     data: &[u8],
     found_by: &Arc<SetAside>,
 ) -> Option<Instance> {
+    let path = node.path.clone();
     let instance = Instance::decode(node, data, found_by);
     if instance.is_none() {
-        session.skip(node, Flaw::Encoding);
+        session.skip(&path, Flaw::Encoding);
     }
     instance
 }
@@ -190,6 +208,15 @@ impl PickedServices {
         }
     }
 
+    /// The nodes of those with that name and id, as far as `service` is followed.
+    pub(super) fn nodes_of(&self, service: &str, name: &str, id: &str) -> Vec<FoundNode> {
+        let followed = lock(&self.0).get(service).cloned();
+        let latest = followed.and_then(|followed| followed.latest.borrow().clone());
+        let known = latest.and_then(Result::ok).unwrap_or_default();
+        let named = known.iter().filter(|one| one.name == name && one.id == id);
+        named.map(|one| one.found_node().clone()).collect()
+    }
+
     fn followed(
         &self,
         session: &Arc<Session>,
@@ -208,7 +235,8 @@ impl PickedServices {
         let following = async move {
             let mut pause = GrowingPause::new(session.options().retry.base, session.options().retry.max);
             loop {
-                let mut instances = FollowedInstances::new(&session, verb, &service, &found_by);
+                let instances = FollowedInstances::new(&session, verb, &service, &found_by);
+                let mut instances = instances.telling_nodes();
                 let error = loop {
                     match instances.next().await {
                         Ok(found) => drop(tell.send_replace(Some(Ok(Arc::new(found))))),

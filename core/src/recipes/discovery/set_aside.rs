@@ -1,4 +1,5 @@
-//! Instances that have failed: for a while they are not picked by whoever has found that.
+//! Instances that have failed: for a while they are not picked by whoever has found that. One that was registered anew or updated
+//! since is another one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -7,6 +8,7 @@ use std::time::Duration;
 use crate::mutex::lock;
 use crate::process::Process;
 use crate::session::clock::{Clock, Moment};
+use crate::session::wire::Stat;
 
 /// For how long an instance that has failed is not picked.
 const ASIDE_FOR: Duration = Duration::from_secs(30);
@@ -18,10 +20,37 @@ pub(super) struct SetAside {
     until: Mutex<HashMap<Failed, Moment>>,
 }
 
+/// The node of an instance as it was when that was found: made or written into since, it is another registration.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct FoundNode {
+    pub(super) path: Arc<str>,
+    czxid: i64,
+    mzxid: i64,
+}
+
+impl FoundNode {
+    pub(super) fn new(path: &str, stat: &Stat) -> FoundNode {
+        FoundNode { path: path.into(), czxid: stat.czxid, mzxid: stat.mzxid }
+    }
+
+    /// In one text, for a language that keeps no [`FoundNode`].
+    pub(super) fn to_text(&self) -> String {
+        format!("{} {} {}", self.czxid, self.mzxid, self.path)
+    }
+
+    /// What [`FoundNode::to_text`] has written.
+    pub(super) fn of_text(text: &str) -> Option<FoundNode> {
+        let mut parts = text.splitn(3, ' ');
+        let mut number = || parts.next()?.parse::<i64>().ok();
+        let (czxid, mzxid) = (number()?, number()?);
+        Some(FoundNode { path: parts.next()?.into(), czxid, mzxid })
+    }
+}
+
 /// What has failed.
 #[derive(PartialEq, Eq, Hash)]
 enum Failed {
-    Node(Arc<str>),
+    Node(FoundNode),
     /// All of that name and id.
     Named(String, String),
 }
@@ -36,7 +65,7 @@ impl SetAside {
     }
 
     /// The instance of that node alone.
-    pub(super) fn add_node(&self, node: &Arc<str>) {
+    pub(super) fn add_node(&self, node: &FoundNode) {
         // In a forked child the handle is the parent's, and so is its lock.
         if self.process.is_present() {
             self.insert(Failed::Node(node.clone()));
@@ -50,7 +79,7 @@ impl SetAside {
     }
 
     /// Whether the instance of that node, with that name and id, may be picked.
-    pub(super) fn spares(&self, node: &Arc<str>, name: &str, id: &str) -> bool {
+    pub(super) fn spares(&self, node: &FoundNode, name: &str, id: &str) -> bool {
         let mut until = lock(&self.until);
         // Nothing is copied to ask, unless something has failed.
         until.is_empty() || {
