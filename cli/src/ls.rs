@@ -67,7 +67,9 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
         if is_json {
             outcome::print(&table::json_array(rows.iter().map(table::fields)))?;
         } else {
-            outcome::print(&(table::lines(&rows, SystemTime::now()).join("\n") + "\n"))?;
+            if !rows.is_empty() {
+                outcome::print(&(table::lines(&rows, SystemTime::now()).join("\n") + "\n"))?;
+            }
             if rows.is_empty() && says.is_none() {
                 let (nodes, node) = (onlooker.client.nodes(), path.clone());
                 let stat = drive::wait(async move { nodes.exists(&node).await }, None, None)?;
@@ -100,8 +102,7 @@ fn everything(common: Common, path: &str, is_all: bool, is_json: bool) -> Outcom
         }
         let now = SystemTime::now();
         let rows = survey.found.iter().map(|found| survey::Line::of(found).cells(now));
-        let cells: Vec<_> = std::iter::once(survey::HEADINGS.map(str::to_owned)).chain(rows).collect();
-        outcome::print(&(table::columns(&cells).join("\n") + "\n"))?;
+        outcome::print(&table::below(survey::HEADINGS, rows))?;
         if survey.found.is_empty() {
             outcome::say(&format!("no recipe is in use at {path} or below it"));
         }

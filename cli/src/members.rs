@@ -60,10 +60,8 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
             let all = members.iter().map(|(name, data)| fields(name, Some(data)));
             return outcome::print(&table::json_array(all.chain(skipped::so_far().iter().map(unread))));
         }
-        let headings = ["MEMBER", "DATA"].map(str::to_owned);
         let rows = members.iter().map(|(name, data)| [table::printable(name), shown(data)]);
-        let cells: Vec<_> = std::iter::once(headings).chain(rows).collect();
-        outcome::print(&(table::columns(&cells).join("\n") + "\n"))?;
+        outcome::print(&table::below(["MEMBER", "DATA"], rows))?;
         let skipped = skipped::so_far();
         if members.is_empty() && skipped.is_empty() {
             outcome::say(&format!("nobody is in {path}"));

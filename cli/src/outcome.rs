@@ -84,9 +84,13 @@ impl From<Error> for Failure {
             // --- end of generated
             _ => INTERNAL,
         };
-        // Without an option of its own the budget is the time to connect.
-        Failure::new(status, error.message_with(|_| "--connect-timeout".to_owned()))
+        Failure::new(status, sentence_of(&error))
     }
+}
+
+/// What an error says, in the words of the command: without an option of its own the budget is the time to connect.
+pub(crate) fn sentence_of(error: &Error) -> String {
+    error.message_with(|_| "--connect-timeout".to_owned())
 }
 
 /// A sentence on stderr, of which others may have written a part.

@@ -42,6 +42,16 @@ pub(crate) struct Args {
 
 type Owners = BTreeMap<String, Option<String>>;
 
+/// By name; numbers by their values, as `zkrecipes partition --of` names them.
+fn in_order(owners: &Owners) -> Vec<(&String, &Option<String>)> {
+    let mut all: Vec<_> = owners.iter().collect();
+    all.sort_by_key(|(name, _)| {
+        let is_number = !name.is_empty() && name.bytes().all(|digit| digit.is_ascii_digit());
+        name.parse::<u64>().ok().filter(|_| is_number).unwrap_or(u64::MAX)
+    });
+    all
+}
+
 pub(crate) fn run(args: Args, common: Common) -> Outcome {
     let Args { path, watch: is_watch, limit, json: is_json } = args;
     if is_watch {
@@ -52,14 +62,11 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     common.with_client(&CancelToken::new(), |client| {
         let owners = owners(client, &path)?;
         if is_json {
-            return outcome::print(&table::json_array(
-                owners.iter().map(|(name, owner)| fields(name, owner)),
-            ));
+            let all = in_order(&owners).into_iter().map(|(name, owner)| fields(name, owner));
+            return outcome::print(&table::json_array(all));
         }
-        let headings = ["PARTITION", "OWNER"].map(str::to_owned);
-        let rows = owners.iter().map(|(name, owner)| [table::printable(name), shown(owner)]);
-        let cells: Vec<_> = std::iter::once(headings).chain(rows).collect();
-        outcome::print(&(table::columns(&cells).join("\n") + "\n"))?;
+        let rows = in_order(&owners).into_iter().map(|(name, owner)| [table::printable(name), shown(owner)]);
+        outcome::print(&table::below(["PARTITION", "OWNER"], rows))?;
         if owners.is_empty() {
             say(&format!("nobody has had a partition of {path}"));
         }
@@ -69,15 +76,15 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
 
 /// A line for each whose owner is another one than was told.
 fn tell(owners: Owners, told: &mut Owners, is_json: bool) -> Outcome<()> {
-    for (name, owner) in owners {
-        if told.insert(name.clone(), owner.clone()).as_ref() == Some(&owner) {
+    for (name, owner) in in_order(&owners) {
+        if told.insert(name.clone(), owner.clone()).as_ref() == Some(owner) {
             continue;
         }
         let line = match is_json {
-            true => table::json(table::event(None, fields(&name, &owner))),
+            true => table::json(table::event(None, fields(name, owner))),
             false => {
                 let at = table::timestamp(SystemTime::now());
-                format!("{at}  {}  {}", table::printable(&name), shown(&owner))
+                format!("{at}  {}  {}", table::printable(name), shown(owner))
             }
         };
         outcome::print(&(line + "\n"))?;

@@ -65,9 +65,8 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
             let all: Vec<_> = all.iter().map(json).chain(unread).collect();
             return outcome::print(&format!("[{}]\n", all.join(",\n ")));
         }
-        let headings = ["ID", "ADDRESS", "PORT", "TYPE", "ENABLED", "PAYLOAD"].map(str::to_owned);
-        let cells: Vec<_> = std::iter::once(headings).chain(all.iter().map(cells)).collect();
-        outcome::print(&(table::columns(&cells).join("\n") + "\n"))?;
+        let headings = ["ID", "ADDRESS", "PORT", "TYPE", "ENABLED", "PAYLOAD"];
+        outcome::print(&table::below(headings, all.iter().map(cells)))?;
         let skipped = skipped::so_far();
         if all.is_empty() && skipped.is_empty() {
             outcome::say(&format!("there is no instance of {name} in {path}"));

@@ -59,6 +59,15 @@ pub(crate) fn columns<const N: usize>(cells: &[[String; N]]) -> Vec<String> {
     cells.iter().map(line).collect()
 }
 
+/// A table; nothing where no row is, which the verb says in a sentence of its own.
+pub(crate) fn below<const N: usize>(headings: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let cells: Vec<_> = std::iter::once(headings.map(str::to_owned)).chain(rows).collect();
+    match cells.len() {
+        1 => String::new(),
+        _ => columns(&cells).join("\n") + "\n",
+    }
+}
+
 /// That many characters, and a sign if there are more.
 fn cut(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {

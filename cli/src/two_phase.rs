@@ -94,10 +94,12 @@ fn list(common: Common, path: &str, is_json: bool) -> Outcome {
         if is_json {
             return outcome::print(&table::json_array(all.iter().map(fields)));
         }
-        let headings = ["ID", "OUTCOME", "AGE", "VOTED", "DONE", "COORDINATOR"].map(str::to_owned);
-        let rows = all.iter().map(cells);
-        let cells: Vec<_> = std::iter::once(headings).chain(rows).collect();
-        outcome::print(&(table::columns(&cells).join("\n") + "\n"))
+        let headings = ["ID", "OUTCOME", "AGE", "VOTED", "DONE", "COORDINATOR"];
+        outcome::print(&table::below(headings, all.iter().map(cells)))?;
+        if all.is_empty() {
+            outcome::say(&format!("there is no transaction in {path}"));
+        }
+        Ok(0)
     })
 }
 

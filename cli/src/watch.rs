@@ -118,7 +118,7 @@ impl Watching<'_> {
                     if !std::mem::replace(&mut is_interrupted, true)
                         && matches!(self.view, View::Lines { .. })
                     {
-                        outcome::say(&format!("{error}; still trying"));
+                        outcome::say(&format!("{}; still trying", outcome::sentence_of(&error)));
                     }
                     (fingerprint, drawn_at) = (None, None);
                 }

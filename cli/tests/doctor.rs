@@ -57,7 +57,8 @@ fn a_server_that_is_down_is_a_failure_and_the_others_are_looked_at_all_the_same(
     .end();
     assert_eq!(ended.status, 2, "{ended:?}");
     assert_found(&ended.out, "server", "failure", "nothing listens there");
-    assert_found(&ended.out, "lock", "failure", "");
+    // The option as it is written here.
+    assert_found(&ended.out, "lock", "failure", "--connect-timeout");
     assert_found(&ended.out, "lock", "ok", "taken and released");
     assert_found(&ended.out, "session", "ok", "a session lasts");
 }

@@ -41,6 +41,21 @@ fn a_command_runs_for_each_partition_that_is_ours() {
 }
 
 #[test]
+fn partitions_are_listed_by_number_and_no_headings_stand_over_nothing() {
+    let server = server();
+    let nobody = run(&server, &["partitions", PATH]);
+    assert_eq!((nobody.status, nobody.out.as_str()), (0, ""), "{nobody:?}");
+    let working = start(&server, &["partition", "--of", "12", PATH, "--", "sh", "-c", SCRIPT]);
+    let count = |_| working.out.line();
+    assert_eq!((0..12).map(count).count(), 12);
+    let shown = run(&server, &["partitions", PATH]).out;
+    let names: Vec<_> = shown.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names, ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]);
+    working.signal(libc::SIGTERM);
+    assert_eq!(working.end().status, 128 + libc::SIGTERM);
+}
+
+#[test]
 fn what_is_no_list_of_partitions_is_refused() {
     let server = server();
     let ended = run(&server, &["partition", PATH, "--", "true"]);

@@ -150,7 +150,8 @@ fn an_item_whose_command_fails_goes_back_and_then_to_the_dead() {
     let options = ["--max-attempts", "2", "--pause", "0", "--until-empty"];
     let ended = claiming(&server, &options, script).end();
     assert_eq!((ended.status, ended.out.as_str()), (7, "bad 1\nbad 2\ngood 1\n"), "{ended:?}");
-    assert!(ended.err.contains("status 7") && ended.err.contains("attempt 2"), "{ended:?}");
+    let said = "zkrecipes: status 7: the item goes back, after attempt 1\nzkrecipes: status 7: the item goes to the dead, after attempt 2\n";
+    assert_eq!(ended.err, said);
     assert_eq!(length(&server), "0\n");
     assert_eq!(run(&server, &["queue", "dead", PATH]).out, "bad\n");
     let long = run(&server, &["queue", "dead", "--long", PATH]).out;

@@ -11,7 +11,7 @@ use zkrecipes::{
 use super::millis;
 use super::report::{Level, Report};
 use super::server::{self, Conf};
-use crate::outcome::Outcome;
+use crate::outcome::{self, Outcome};
 
 /// What ZooKeeper counts time in unless it is told otherwise.
 const USUAL_TICK: Duration = Duration::from_secs(2);
@@ -78,7 +78,9 @@ pub(super) fn check(
         let until = Instant::now() + options.connect_timeout + LIMIT;
         match within(until, rest(first.clone(), place.to_owned(), options.clone(), ticks)) {
             Ok(found) => report.append(found),
-            Err(error) => _ = report.add(Level::Failure, "lock", error.to_string()).of(&first.server),
+            Err(error) => {
+                _ = report.add(Level::Failure, "lock", outcome::sentence_of(&error)).of(&first.server)
+            }
         }
     }
     let tidying = fit.into_iter().map(|fit| async move {
@@ -133,7 +135,7 @@ async fn attempt(
         Ok(client) => client,
         Err(error) if error.kind() == ErrorKind::Invalid => return Err(error),
         Err(error) => {
-            found.add(Level::Failure, "lock", error.to_string()).of(&server);
+            found.add(Level::Failure, "lock", outcome::sentence_of(&error)).of(&server);
             return Ok((found, None));
         }
     };
@@ -149,7 +151,7 @@ async fn attempt(
             // It may be a path that cannot be.
             let is_typed = error.kind() == ErrorKind::Invalid;
             let _ = client.close(Some(TIDYING)).await;
-            found.add(Level::Failure, "lock", error.to_string()).of(&server);
+            found.add(Level::Failure, "lock", outcome::sentence_of(&error)).of(&server);
             if is_typed { Err(error) } else { Ok((found, None)) }
         }
     }

@@ -71,13 +71,15 @@ struct Plan {
     is_until_empty: bool,
     limit: Option<Duration>,
     pause: Option<Duration>,
+    /// After so many an item goes to the dead; 0 for never.
+    max_attempts: u32,
 }
 
 pub(super) fn run(args: Args, which: Which, common: Common) -> Outcome {
     let (has_credentials, is_until_empty) = (args.pass_credentials, args.until_empty);
     let Args { path, command, count, timeout: limit, pause, on_loss, grace, .. } = args;
     let job = Job { path, command, grace, on_loss, on_revoke: Then::Continue, has_credentials };
-    let plan = Plan { job, count, is_until_empty, limit, pause };
+    let plan = Plan { job, count, is_until_empty, limit, pause, max_attempts: which.options()?.max_attempts };
     skipped::say_at_once();
     let desk = Desk::open()?;
     let outcome = common.with_client(desk.cancel(), |client| {
@@ -106,7 +108,14 @@ impl Plan {
             };
             if code != 0 {
                 status = code;
-                say(&format!("status {code}: the item goes back, after attempt {}", item.attempts()));
+                let attempt = item.attempts();
+                let most = self.max_attempts;
+                // One whose claim is lost goes back, and to the dead only when it is claimed again.
+                let to = match code != LOST && most > 0 && attempt >= most {
+                    true => "goes to the dead",
+                    false => "goes back",
+                };
+                say(&format!("status {code}: the item {to}, after attempt {attempt}"));
             }
             if desk.cancel().is_cancelled() {
                 return Ok(code);

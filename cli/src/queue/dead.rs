@@ -22,8 +22,7 @@ pub(super) fn show(which: &Which, letters: Vec<DeadLetter>, is_long: bool, is_js
         return outcome::print(&table::json_array(letters.iter().map(fields)));
     }
     if is_long {
-        let rows = std::iter::once(HEADINGS.map(str::to_owned)).chain(letters.iter().map(row));
-        return outcome::print(&(table::columns(&rows.collect::<Vec<_>>()).join("\n") + "\n"));
+        return outcome::print(&table::below(HEADINGS, letters.iter().map(row)));
     }
     let readable = letters.into_iter().filter(|letter| letter.problem.is_none());
     which.print(readable.map(|letter| letter.data))?;

@@ -63,7 +63,7 @@ pub(super) fn run(args: Args, which: Which, common: Common) -> Outcome {
                 // A watcher waits for the servers to come back.
                 Err(error) if error.is_retryable() => {
                     if !std::mem::replace(&mut is_interrupted, true) {
-                        outcome::say(&format!("{error}; still trying"));
+                        outcome::say(&format!("{}; still trying", outcome::sentence_of(&error)));
                     }
                     LOOK
                 }
