@@ -57,7 +57,8 @@ INSTEAD = """
 CLAIMING = """
     def {verb}(self{takes}, cancel_on_lost: bool = False, **unknown: NoReturn) -> {name}:
 {docs}
-        made = super().{verb}({given}, **unknown)
+        _refuse(unknown, Client.{verb})
+        made = super().{verb}({given})
         return _cancelling(cancel_on_lost, cast({name}, made))
 
 """

@@ -300,6 +300,10 @@ def test_asyncio_refuses_the_same(hosts: str) -> None:
             for bad in ({"cancel_on_lost": 1}, {"reentrant": 1}, {"cancel_on_los": True}):
                 with pytest.raises(zkrecipes.Invalid, match=next(iter(bad))):
                     client.lock("/lock", **bad)
+            with pytest.raises(zkrecipes.InvalidType, match="reentrant, local_handoff, cancel_on_lost"):
+                client.lock("/lock", cancel_on_loss=True)  # type: ignore[arg-type]
+            with pytest.raises(zkrecipes.InvalidType, match=r"max_items.*, cancel_on_lost"):
+                client.queue("/queue", cancel_on_loss=True)  # type: ignore[arg-type]
             with pytest.raises(zkrecipes.InvalidType, match="colour"):
                 client.election("/leader", colour="blue")  # type: ignore[arg-type]
             for path in BAD_PATHS:

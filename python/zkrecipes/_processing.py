@@ -89,15 +89,22 @@ def _work_through(items: _native.Claims, work: Callable[[_native.Item], object],
             # It would be the same with the next item.
             if wrong is not None:
                 raise
-            _tell(path, item.attempts, failure)
+            _tell(path, item, failure)
 
 
-def _tell(path: str, attempts: int, failure: Exception) -> None:
+def _tell(path: str, item: _native.Item | _native.ItemBase, failure: Exception) -> None:
     if isinstance(failure, _native.Error):
         # What has happened, and what to do, is said by the error itself.
-        logger.warning("an item of %s, attempt %d: %s", path, attempts, failure)
+        logger.warning("%s of %s, attempt %d: %s", _name(item), path, item.attempts, failure)
     else:
-        logger.warning("exception in the work on an item of %s, attempt %d", path, attempts, exc_info=failure)
+        logger.warning(
+            "exception in the work on %s of %s, attempt %d", _name(item), path, item.attempts, exc_info=failure
+        )
+
+
+def _name(item: _native.Item | _native.ItemBase) -> str:
+    """Of its node in the queue, which its claim has, too: what has been put may be a secret."""
+    return item.node.rpartition("/")[2]
 
 
 async def run_tasks(workers: list[_native.Claims], work: Callable[[Item], object], path: str) -> None:
@@ -155,18 +162,18 @@ async def _serve(items: _native.Claims, work: Callable[[Item], object], path: st
             await settle(item._leave(failure is not None, failure))
         except _native.Error as unsettled:
             if failure is None:
-                _tell(path, item.attempts, unsettled)
+                _tell(path, item, unsettled)
         except BaseException:
             # Cancelled meanwhile, whose end says nothing of the work.
             if wrong is not None or not isinstance(failure, (Exception, asyncio.CancelledError)):
                 _tell_hidden(path, None, [failure])
             elif isinstance(failure, Exception):
-                _tell(path, item.attempts, failure)
+                _tell(path, item, failure)
             raise
         if failure is not None:
             if wrong is not None or not isinstance(failure, Exception):
                 raise failure
-            _tell(path, item.attempts, failure)
+            _tell(path, item, failure)
 
 
 async def _call(work: Callable[[Item], object], item: Item) -> str | None:
@@ -200,7 +207,9 @@ async def _until_done(working: asyncio.Task[_T], item: Item, path: str) -> _T | 
             failure = working.exception()
             if isinstance(failure, Exception):
                 # Its end is that of who was cancelled, and says nothing of this. What is no Exception ends the loop.
-                logger.error("exception in the work on an item of %s that was cancelled", path, exc_info=failure)
+                logger.error(
+                    "exception in the work on %s of %s that was cancelled", _name(item), path, exc_info=failure
+                )
             elif failure is None:
                 # Whoever finishes all the same is done.
                 with contextlib.suppress(_native.Error):

@@ -153,8 +153,9 @@ class Instance(_FoundBy):
     """Its URI, where it has said how that is made."""
 
     def failed(self) -> None:
-        """It did not serve: for 30 seconds the object that has found it does not pick it. Asks no server, and tells
-        nobody else. Of one that was pickled, or made by `dataclasses.replace`, nobody is told."""
+        """It did not serve: for 30 seconds the object that has found it does not pick it, unless it is updated or
+        registered anew. Asks no server, and tells nobody else. Of one that was pickled, or made by
+        `dataclasses.replace`, nobody is told."""
         found = getattr(self, "_found", None)
         if found is not None:
             found.failed()

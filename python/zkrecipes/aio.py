@@ -22,6 +22,7 @@ are run as its tasks.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NoReturn, ParamSpec, TypeVar, cast, overload
@@ -402,6 +403,14 @@ class Election(Handle[Leadership], _native.ElectionBase):
 _H = TypeVar("_H", bound="Handle[Any] | Backlog")
 
 
+def _refuse(unknown: dict[str, NoReturn], factory: Callable[..., object]) -> None:
+    """Names what there is, with the option that only asyncio has."""
+    for name in unknown:
+        given = inspect.signature(factory).parameters.values()
+        known = ", ".join(one.name for one in given if one.kind is one.KEYWORD_ONLY)
+        raise InvalidType(f"invalid {name}: there is no such option; the options are {known}")
+
+
 def _cancelling(cancel_on_lost: object, *handles: _H) -> _H:
     if not isinstance(cancel_on_lost, bool):
         raise InvalidType(f"invalid cancel_on_lost: must be True or False, not {type(cancel_on_lost).__name__}")
@@ -483,13 +492,13 @@ class Client(_native.ClientBase):
 
         With `cancel_on_lost`, losing the lock cancels the body of its `async with`, which then raises Lost.
         """
+        _refuse(unknown, Client.lock)
         lock = super().lock(
             path,
             # --- generated from api: keywords given to lock
             reentrant=reentrant,
             local_handoff=local_handoff,
             # --- end of generated
-            **unknown,
         )
         return _cancelling(cancel_on_lost, cast(Lock, lock))
 
@@ -521,6 +530,7 @@ class Client(_native.ClientBase):
         **unknown: NoReturn,
     ) -> Election:
         """The election of a leader at `path`, for a candidate that says `data` to whoever asks for the leader."""
+        _refuse(unknown, Client.election)
         election = super().election(
             path,
             data,
@@ -529,7 +539,6 @@ class Client(_native.ClientBase):
             priority=priority,
             drain=drain,
             # --- end of generated
-            **unknown,
         )
         return _cancelling(cancel_on_lost, cast(Election, election))
 
@@ -558,6 +567,7 @@ class Client(_native.ClientBase):
 
         With `cancel_on_lost`, losing an item cancels the body of its `async with`, which then raises Lost.
         """
+        _refuse(unknown, Client.delay_queue)
         made = super().delay_queue(
             path,
             max_items=max_items,
@@ -566,7 +576,6 @@ class Client(_native.ClientBase):
             max_attempts=max_attempts,
             layout=layout,
             key_window=key_window,
-            **unknown,
         )
         return _cancelling(cancel_on_lost, cast(DelayQueue, made))
 
@@ -600,6 +609,7 @@ class Client(_native.ClientBase):
 
         With `cancel_on_lost`, losing an item cancels the body of its `async with`, which then raises Lost.
         """
+        _refuse(unknown, Client.priority_queue)
         made = super().priority_queue(
             path,
             max_items=max_items,
@@ -608,7 +618,6 @@ class Client(_native.ClientBase):
             max_attempts=max_attempts,
             layout=layout,
             key_window=key_window,
-            **unknown,
         )
         return _cancelling(cancel_on_lost, cast(PriorityQueue, made))
 
@@ -633,6 +642,7 @@ class Client(_native.ClientBase):
 
         With `cancel_on_lost`, losing an item cancels the body of its `async with`, which then raises Lost.
         """
+        _refuse(unknown, Client.queue)
         made = super().queue(
             path,
             max_items=max_items,
@@ -641,7 +651,6 @@ class Client(_native.ClientBase):
             max_attempts=max_attempts,
             layout=layout,
             key_window=key_window,
-            **unknown,
         )
         return _cancelling(cancel_on_lost, cast(Queue, made))
 
