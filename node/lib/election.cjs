@@ -6,7 +6,7 @@ const { made } = require('./dispose.cjs')
 const { AbortError, described, report, timed } = require('./errors.cjs')
 const { asIs, feed } = require('./feed.cjs')
 const { Handle, acquire, attempt, contendersOf, keep, nodeOf, pathOf } = require('./handle.cjs')
-const { Held, leave, releaseOptions } = require('./held.cjs')
+const { Held, asked: askedOf, leave, releaseOptions } = require('./held.cjs')
 const { Remote, ask, attend, call, callsOf, cancel, make, nativeOf } = require('./remote.cjs')
 const { listen, stopListening, waitOptions } = require('./abort_signals.cjs')
 
@@ -83,7 +83,7 @@ class Election extends Handle {
     if (given.healthy !== undefined) check.callable('healthy', given.healthy)
     if (signal?.aborted) throw signal.reason
     const checks = given.healthy && new Checks(this, given.healthy)
-    const run = new Run(this, work)
+    const run = new Run(this, work, checks)
     const stop = (reason) => run.stop(reason)
     const aborted = () => stop(signal.reason)
     this.#runs.add(stop)
@@ -140,6 +140,8 @@ class Checks {
   #healthy
   #timer
   #isOver = false
+  /** Said it was not, when it was asked last. */
+  isUnhealthy = false
 
   constructor(election, healthy) {
     this.#election = election
@@ -161,7 +163,9 @@ class Checks {
     } catch (error) {
       report('healthy', error)
     }
-    if (!this.#isOver) call(this.#election, 'setHealthy', isHealthy)
+    if (this.#isOver) return
+    this.isUnhealthy = !isHealthy
+    call(this.#election, 'setHealthy', isHealthy)
   }
 
   /** Nobody says any more how it is. */
@@ -176,15 +180,17 @@ class Checks {
 class Run {
   #election
   #work
+  #checks
   #terms
   #term
   #isStopped = false
   #tellStopped
 
-  constructor(election, work) {
+  constructor(election, work, checks) {
     this.stopped = new Promise((resolve) => (this.#tellStopped = resolve))
     this.#election = election
     this.#work = work
+    this.#checks = checks
     this.#terms = make(Terms, election, 'terms')
   }
 
@@ -200,6 +206,11 @@ class Run {
       const native = await this.#won()
       if (native) await this.#serve(native)
     }
+  }
+
+  /** Who is not healthy asks itself. */
+  #whyAsked({ reason }) {
+    return this.#checks?.isUnhealthy ? askedOf(reason.path, 'this candidate is not healthy') : reason
   }
 
   /** What a campaign has won; nothing when it was stopped. */
@@ -219,7 +230,7 @@ class Run {
     leadership.onLost((error) => term.abort(error))
     // Somebody else is to lead: the work has the time for draining.
     const asked = leadership.revokeSignal
-    asked.addEventListener('abort', () => term.abort(asked.reason))
+    asked.addEventListener('abort', () => term.abort(this.#whyAsked(asked)))
     let failure
     try {
       // The run may have been stopped since the campaign ended, and this term was not there yet to be told.

@@ -107,8 +107,8 @@ class Held extends Remote {
 }
 
 /** Why a `revokeSignal` aborts. */
-function asked(path) {
-  const message = `somebody asks for what is held; finish and release it (${path})`
+function asked(path, why = 'somebody asks for what is held') {
+  const message = `${why}; finish and release it (${path})`
   return new ZkRecipesError({ code: 'CANCELLED', message, path })
 }
 
@@ -117,4 +117,4 @@ function releaseOptions(options) {
   return check.flag('wait', check.options('release', options, ['wait']).wait) ?? true
 }
 
-module.exports = { Held, giveUp, isReleased, joins, leave, releaseOptions }
+module.exports = { Held, asked, giveUp, isReleased, joins, leave, releaseOptions }

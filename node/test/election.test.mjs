@@ -356,15 +356,20 @@ promise('who is not healthy does not lead, and what the check throws counts as t
   const answers = [() => false, () => Promise.reject(new Error('no disk')), () => true]
   const healthy = () => (answers.length > 1 ? answers.shift() : answers[0])()
   let begun = 0
+  const reasons = []
   const running = mine.run(async ({ signal }) => {
     begun += 1
     await aborted(signal)
+    reasons.push(signal.reason)
   }, { healthy })
   await until(() => begun === 1, 'it leads')
   process.off('warning', warned)
   assert.ok(warnings.some((message) => message.includes('healthy') && message.includes('no disk')), String(warnings))
   answers[0] = () => false
   await until(async () => (await mine.candidates()).length === 0, 'it stands no more')
+  assert.deepEqual(reasons.map(({ code, message }) => [code, message.split(';')[0]]), [
+    ['CANCELLED', 'this candidate is not healthy'],
+  ])
   answers[0] = () => true
   await until(() => begun === 2, 'it leads again')
   mine.cancel()
