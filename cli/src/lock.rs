@@ -64,8 +64,8 @@ pub(crate) struct Args {
     /// respect writers only: use it beside readers
     #[arg(long, conflicts_with_all = ["permits", "of", "take"])]
     write: bool,
-    /// One permit of a semaphore of that size; all must name the same size. Together with --of: how many permits to
-    /// take
+    /// The size of a semaphore, which all name alike; takes one of its permits, or as many as --take says. (Together
+    /// with --of: how many permits to take)
     #[arg(long, value_name = "SIZE", value_parser = args::count)]
     permits: Option<usize>,
     /// How many permits to take at once

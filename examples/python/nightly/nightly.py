@@ -25,7 +25,7 @@ def main() -> None:
             # All others wait: whoever has the lock may die, and leaves its work to the next one.
             with client.lock("/cron/nightly/lock").hold(timeout=6 * 3600) as held:
                 done = client.nodes.get("/cron/nightly/done")[0].decode().split()  # the night, and its steps
-                if done[:1] > [night]:
+                if done[:1] > [night]:  # an empty list, of the first night, comes before all others
                     sys.exit("a later night is done already")
                 for step in STEPS:
                     if done[:1] == [night] and step in done:
