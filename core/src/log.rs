@@ -165,9 +165,9 @@ pub(crate) fn reconnected(peer: Peer, after: Duration) {
 /// Why a session is taken for lost.
 #[derive(Copy, Clone)]
 pub(crate) enum SessionEnd {
-    /// The server said so, or no server was heard of for the session timeout.
+    /// A server said so.
     Expired,
-    /// Out of touch for a whole session timeout.
+    /// No server was heard of for a whole session timeout.
     OutOfTouch,
     Denied,
 }

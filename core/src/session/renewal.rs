@@ -101,10 +101,13 @@ impl Session {
                     }
                 }
                 // The end that a close asked for is no loss.
-                LinkState::Ended | LinkState::Denied if self.is_closing() => return None,
+                _ if self.is_closing() => return None,
                 state => {
-                    let end =
-                        if state == LinkState::Denied { SessionEnd::Denied } else { SessionEnd::Expired };
+                    let end = match state {
+                        LinkState::Denied => SessionEnd::Denied,
+                        LinkState::Unheard => SessionEnd::OutOfTouch,
+                        _ => SessionEnd::Expired,
+                    };
                     if !is_lost {
                         self.count_loss(server_session, end, down_since);
                     }

@@ -219,7 +219,7 @@ impl ServerSession {
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        matches!(self.link().state, LinkState::Ended | LinkState::Denied)
+        self.link().state.is_over()
     }
 
     pub(crate) fn close(&self) -> Later<()> {
@@ -322,7 +322,7 @@ impl ServerSession {
     pub(crate) async fn keep(self: Arc<Self>) {
         loop {
             let link = self.link();
-            if matches!(link.state, LinkState::Ended | LinkState::Denied) {
+            if link.state.is_over() {
                 return;
             }
             self.planned.store(LOOKING, Ordering::Release);

@@ -87,7 +87,7 @@ impl Known {
     }
 
     fn has_ended(&self) -> bool {
-        matches!(self.link.state, LinkState::Ended | LinkState::Denied)
+        self.link.state.is_over()
     }
 
     fn enter(&mut self, state: LinkState) {

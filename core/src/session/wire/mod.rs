@@ -189,8 +189,17 @@ pub enum LinkState {
     Down,
     /// The session has ended: it expired, was refused, or was closed.
     Ended,
+    /// No server was heard of for the session timeout, so it has ended, whatever a server would say.
+    Unheard,
     /// The server refused our credentials.
     Denied,
+}
+
+impl LinkState {
+    /// Whether there will be no connection any more.
+    pub(crate) fn is_over(self) -> bool {
+        matches!(self, LinkState::Ended | LinkState::Unheard | LinkState::Denied)
+    }
 }
 
 /// Resolves with the one event that a watch delivers.

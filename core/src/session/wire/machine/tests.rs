@@ -523,7 +523,7 @@ fn pauses_between_attempts_leave_a_session_the_time_to_find_a_server() {
     let mut world = World::up();
     world.machine.hung_up("gone".to_owned(), world.now);
     let mut attempts = 0;
-    while world.machine.link().state != LinkState::Ended {
+    while world.machine.link().state != LinkState::Unheard {
         let next = world.machine.wake_at().expect("something is left to do").since(world.now);
         assert!(next <= TIMEOUT / 8, "a pause of {next:?}");
         world.pass(next);
@@ -542,7 +542,7 @@ fn a_server_that_is_silent_for_a_while_is_asked_again_before_the_session_ends() 
     world.receive(&GRANTED.frame());
     world.read(1, "/a");
     let (began, mut attempts) = (world.now, Vec::new());
-    while world.machine.link().state != LinkState::Ended {
+    while world.machine.link().state != LinkState::Unheard {
         let next = world.machine.wake_at().expect("something is left to do").since(world.now);
         world.pass(next);
         if world.machine.dial().is_some() {
@@ -581,7 +581,7 @@ fn a_session_ends_a_timeout_after_the_last_word_of_a_server() {
     world.receive(&reply(1, 5));
     world.machine.hung_up("gone", world.now);
     let mut waited = Duration::ZERO;
-    while world.machine.link().state != LinkState::Ended {
+    while world.machine.link().state != LinkState::Unheard {
         assert!(waited <= TIMEOUT, "later than the timeout");
         let next = world.machine.wake_at().expect("something is left to do").since(world.now);
         waited += next;

@@ -62,7 +62,7 @@ impl<A: Answering, W> Machine<A, W> {
     pub(crate) fn tick(&mut self, now: Moment) {
         if !self.is_over() && self.ends_at().is_some_and(|at| now >= at) {
             self.cause.get_or_insert_with(|| "no server was heard of for the session timeout".to_owned());
-            return self.end(LinkState::Ended);
+            return self.end(LinkState::Unheard);
         }
         self.look(now);
         match self.phase {

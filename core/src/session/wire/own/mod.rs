@@ -158,7 +158,9 @@ impl<C: Channel> Connection<C> {
                     let refusal = session.connection.noted.refusal();
                     return Err(refusal.map_or(WireError::AuthFailed, WireError::Refused));
                 }
-                LinkState::Down | LinkState::Ended => return Err(WireError::ConnectionLoss),
+                LinkState::Down | LinkState::Ended | LinkState::Unheard => {
+                    return Err(WireError::ConnectionLoss);
+                }
             }
             Ok(Box::new(session) as Box<dyn Wire>)
         })

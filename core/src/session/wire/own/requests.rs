@@ -277,7 +277,7 @@ impl<C: Channel> Wire for OwnSession<C> {
     fn close(&self) -> Later<()> {
         let connection = self.connection.clone();
         connection.post(|state, now| state.machine.close(now));
-        let is_over = |link: Link| matches!(link.state, LinkState::Ended | LinkState::Denied);
+        let is_over = |link: Link| link.state.is_over();
         Box::pin(async move { connection.until(is_over).await })
     }
 

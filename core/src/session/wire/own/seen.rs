@@ -11,7 +11,7 @@ use crate::session::wire::{Link, LinkState};
 
 /// The latest of the machine, as of when the lock was last left.
 pub(super) struct Seen {
-    /// The generation, and the state in the two lowest bits.
+    /// The generation, and the state in the lowest bits.
     link: AtomicU64,
     session: AtomicU64,
     /// In nanoseconds.
@@ -28,7 +28,10 @@ pub(super) struct Words {
     pub(super) cause: Option<String>,
 }
 
-const STATES: [LinkState; 4] = [LinkState::Up, LinkState::Down, LinkState::Ended, LinkState::Denied];
+const STATES: [LinkState; 5] =
+    [LinkState::Up, LinkState::Down, LinkState::Ended, LinkState::Unheard, LinkState::Denied];
+/// Of so many bits.
+const STATE_BITS: u32 = 3;
 
 impl Seen {
     pub(super) fn of<A: Answering, W>(machine: &Machine<A, W>) -> Seen {
@@ -47,7 +50,7 @@ impl Seen {
     pub(super) fn update<A: Answering, W>(&self, machine: &Machine<A, W>, asked: Option<Moment>) {
         let link = machine.link();
         let state = STATES.iter().position(|known| *known == link.state).unwrap_or_default() as u64;
-        let packed = link.generation << 2 | state;
+        let packed = link.generation << STATE_BITS | state;
         let mut words = self.lock();
         if words.cause.as_deref() != machine.cause() {
             words.cause = machine.cause().map(str::to_owned);
@@ -66,7 +69,8 @@ impl Seen {
 
     pub(super) fn link(&self) -> Link {
         let packed = self.link.load(Ordering::SeqCst);
-        Link { generation: packed >> 2, state: STATES[(packed & 3) as usize] }
+        let state = STATES[(packed & ((1 << STATE_BITS) - 1)) as usize];
+        Link { generation: packed >> STATE_BITS, state }
     }
 
     pub(super) fn session_id(&self) -> u64 {
