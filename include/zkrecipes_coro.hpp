@@ -7,8 +7,10 @@
  *   co_await zkr::coro::ack(item);
  *
  * A function begins the verb at once; co_await waits for its end and gives the answer or throws a zkr::Error.
- * The arguments are copied, so they need not live longer than the call. What was begun and is not awaited,
- * because it or its coroutine is destroyed, is withdrawn: what it acquires all the same is released.
+ * The arguments are copied, so they need not live longer than the call. A temporary that it is asked of, as
+ * in acquire(client.lock(path)), is kept until the end; one with a name that is destroyed before withdraws
+ * what waits through it, which throws Cancelled. What was begun and is not awaited, because it or its
+ * coroutine is destroyed, is withdrawn: what it acquires all the same is released.
  *
  * Where it goes on. A coroutine goes on where callbacks run: inside Client::dispatch once event_fd() was
  * asked for, else on a delivery thread of the library. No verb may block there, which throws Deadlock: await
@@ -71,6 +73,10 @@ class Flight {
     return at_.compare_exchange_strong(flying, At::Awaited);
   }
 
+  /** Keeps what the verb was asked of for as long as there is a flight: to destroy it would withdraw the
+   * verb. */
+  void keep(std::shared_ptr<void> asked) noexcept { asked_ = std::move(asked); }
+
   /** Nobody wants the answer any more. */
   void give_up() noexcept {
     if (at_.exchange(At::GivenUp) != At::Landed) token_.cancel();
@@ -90,6 +96,7 @@ class Flight {
   std::variant<std::monostate, std::conditional_t<std::is_void_v<Answer>, std::tuple<>, Answer>,
                std::exception_ptr>
       came_;
+  std::shared_ptr<void> asked_;
 };
 
 /** The callback of C for what is lent or handed over in this way. */
@@ -130,6 +137,14 @@ class [[nodiscard]] Awaited {
   bool await_suspend(std::coroutine_handle<> waiting) noexcept { return flight_->await(waiting); }
   Answer await_resume() { return flight_->take(); }
 
+  /** Keeps the temporary that it was asked of. */
+  template <typename Asked>
+  Awaited keeping(Asked &&asked) && {
+    static_assert(!std::is_reference_v<Asked>, "what has a name stays with its owner");
+    flight_->keep(std::make_shared<Asked>(std::move(asked)));
+    return std::move(*this);
+  }
+
  private:
   std::shared_ptr<zkr::detail::Flight<Answer>> flight_;
 };
@@ -164,6 +179,12 @@ Awaited<Held> acquire(const detail::TimedLockable<Verbs> &it, Milliseconds timeo
       });
 }
 
+template <typename Verbs>
+Awaited<Held> acquire(detail::TimedLockable<Verbs> &&it, Milliseconds timeout = forever,
+                      std::stop_token stop = {}) {
+  return acquire(it, timeout, std::move(stop)).keeping(std::move(it));
+}
+
 /** Acquires n permits in one step. */
 inline Awaited<Held> acquire(const Semaphore &it, std::size_t n = 1, Milliseconds timeout = forever,
                              std::stop_token stop = {}) {
@@ -173,6 +194,11 @@ inline Awaited<Held> acquire(const Semaphore &it, std::size_t n = 1, Millisecond
         return zkr_semaphore_acquire_cancellable_async(it.get(), n, detail::wait_ms(timeout), token, callback,
                                                        user);
       });
+}
+
+inline Awaited<Held> acquire(Semaphore &&it, std::size_t n = 1, Milliseconds timeout = forever,
+                             std::stop_token stop = {}) {
+  return acquire(it, n, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 /** Asks the server whether the current acquisition stands. */
@@ -205,6 +231,12 @@ Awaited<bool> revoke(const detail::Recipe<Verbs> &it, const std::string &contend
         return Verbs::revoke_cancellable_async(it.get(), detail::c_text_if_any("contender", contender),
                                                detail::wait_ms(force_after), token, callback, user);
       });
+}
+
+template <typename Verbs>
+Awaited<bool> revoke(detail::Recipe<Verbs> &&it, const std::string &contender = "",
+                     Milliseconds force_after = forever, std::stop_token stop = {}) {
+  return revoke(it, contender, force_after, std::move(stop)).keeping(std::move(it));
 }
 
 /** Closes a client: waiters get Closed, what is held is released. */
@@ -254,6 +286,10 @@ inline Awaited<void> wait(const Barrier &it, Milliseconds timeout = forever, std
       });
 }
 
+inline Awaited<void> wait(Barrier &&it, Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return wait(it, timeout, std::move(stop)).keeping(std::move(it));
+}
+
 inline Awaited<Leadership> campaign(const Election &it, Milliseconds timeout = forever,
                                     std::stop_token stop = {}) {
   return detail::launch<Leadership, zkr_leadership *>(
@@ -262,6 +298,11 @@ inline Awaited<Leadership> campaign(const Election &it, Milliseconds timeout = f
         return zkr_election_campaign_cancellable_async(it.get(), detail::wait_ms(timeout), token, callback,
                                                        user);
       });
+}
+
+inline Awaited<Leadership> campaign(Election &&it, Milliseconds timeout = forever,
+                                    std::stop_token stop = {}) {
+  return campaign(it, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<bool> transfer(const Election &it, const std::string &to) {
@@ -304,6 +345,11 @@ inline Awaited<Decision> outcome(const CommitTransaction &it, Milliseconds timeo
         return zkr_commit_transaction_outcome_cancellable_async(it.handle(), detail::wait_ms(timeout), token,
                                                                 callback, user);
       });
+}
+
+inline Awaited<Decision> outcome(CommitTransaction &&it, Milliseconds timeout = forever,
+                                 std::stop_token stop = {}) {
+  return outcome(it, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<std::optional<Versioned>> get(const Config &it) {
@@ -384,6 +430,10 @@ inline Awaited<std::string> get(const DelayQueue &it, Milliseconds timeout = for
       });
 }
 
+inline Awaited<std::string> get(DelayQueue &&it, Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return get(it, timeout, std::move(stop)).keeping(std::move(it));
+}
+
 inline Awaited<Item> claim(const DelayQueue &it, Milliseconds timeout = forever, std::stop_token stop = {}) {
   return detail::launch<Item, zkr_item *>(
       std::move(stop), [](zkr_item *item) -> Item { return Item(item); },
@@ -391,6 +441,10 @@ inline Awaited<Item> claim(const DelayQueue &it, Milliseconds timeout = forever,
         return zkr_delay_queue_claim_cancellable_async(it.handle(), detail::wait_ms(timeout), token, callback,
                                                        user);
       });
+}
+
+inline Awaited<Item> claim(DelayQueue &&it, Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return claim(it, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<std::vector<Item>> claim_many(const DelayQueue &it, std::size_t n,
@@ -401,6 +455,11 @@ inline Awaited<std::vector<Item>> claim_many(const DelayQueue &it, std::size_t n
         return zkr_delay_queue_claim_many_cancellable_async(it.handle(), n, detail::wait_ms(timeout), token,
                                                             callback, user);
       });
+}
+
+inline Awaited<std::vector<Item>> claim_many(DelayQueue &&it, std::size_t n, Milliseconds timeout = forever,
+                                             std::stop_token stop = {}) {
+  return claim_many(it, n, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<void> ack_many(const DelayQueue &it, const std::vector<Item> &items) {
@@ -489,6 +548,11 @@ inline Awaited<void> put(const DelayQueue &it, const std::string &data, Millisec
       });
 }
 
+inline Awaited<void> put(DelayQueue &&it, const std::string &data, Milliseconds delay,
+                         Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return put(it, data, delay, timeout, std::move(stop)).keeping(std::move(it));
+}
+
 inline Awaited<void> put_with(const DelayQueue &it, const std::string &data, Milliseconds delay,
                               const std::string &key, Milliseconds timeout = forever,
                               std::stop_token stop = {}) {
@@ -499,6 +563,12 @@ inline Awaited<void> put_with(const DelayQueue &it, const std::string &data, Mil
                                                           delay.count(), detail::c_text("key", key),
                                                           detail::wait_ms(timeout), token, callback, user);
       });
+}
+
+inline Awaited<void> put_with(DelayQueue &&it, const std::string &data, Milliseconds delay,
+                              const std::string &key, Milliseconds timeout = forever,
+                              std::stop_token stop = {}) {
+  return put_with(it, data, delay, key, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<Registration> register_service(const Discovery &it, const Service &service) {
@@ -545,6 +615,10 @@ inline Awaited<void> enter(const DoubleBarrier &it, Milliseconds timeout = forev
       });
 }
 
+inline Awaited<void> enter(DoubleBarrier &&it, Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return enter(it, timeout, std::move(stop)).keeping(std::move(it));
+}
+
 inline Awaited<void> leave(const DoubleBarrier &it, Milliseconds timeout = forever,
                            std::stop_token stop = {}) {
   return detail::launch<void>(
@@ -553,6 +627,10 @@ inline Awaited<void> leave(const DoubleBarrier &it, Milliseconds timeout = forev
         return zkr_double_barrier_leave_cancellable_async(it.handle(), detail::wait_ms(timeout), token,
                                                           callback, user);
       });
+}
+
+inline Awaited<void> leave(DoubleBarrier &&it, Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return leave(it, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<void> join(const Group &it, const std::string &name, const std::string &data = "") {
@@ -598,6 +676,12 @@ inline Awaited<std::map<std::string, std::string>> wait_for(const Group &it, std
         return zkr_group_wait_for_cancellable_async(it.handle(), n, detail::wait_ms(timeout), token, callback,
                                                     user);
       });
+}
+
+inline Awaited<std::map<std::string, std::string>> wait_for(Group &&it, std::size_t n,
+                                                            Milliseconds timeout = forever,
+                                                            std::stop_token stop = {}) {
+  return wait_for(it, n, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<void> release(const Held &it) {
@@ -688,6 +772,10 @@ inline Awaited<void> wait(const Latch &it, Milliseconds timeout = forever, std::
       [&](zkr_cancel_token *token, auto callback, void *user) {
         return zkr_latch_wait_cancellable_async(it.handle(), detail::wait_ms(timeout), token, callback, user);
       });
+}
+
+inline Awaited<void> wait(Latch &&it, Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return wait(it, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<void> release(const Leadership &it) {
@@ -881,6 +969,10 @@ inline Awaited<Held> next(const Partitioner &it, Milliseconds timeout = forever,
       });
 }
 
+inline Awaited<Held> next(Partitioner &&it, Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return next(it, timeout, std::move(stop)).keeping(std::move(it));
+}
+
 inline Awaited<void> leave(const Partitioner &it) {
   return detail::launch<void>(
       {}, []() {},
@@ -919,6 +1011,11 @@ inline Awaited<std::string> get(const PriorityQueue &it, Milliseconds timeout = 
       });
 }
 
+inline Awaited<std::string> get(PriorityQueue &&it, Milliseconds timeout = forever,
+                                std::stop_token stop = {}) {
+  return get(it, timeout, std::move(stop)).keeping(std::move(it));
+}
+
 inline Awaited<Item> claim(const PriorityQueue &it, Milliseconds timeout = forever,
                            std::stop_token stop = {}) {
   return detail::launch<Item, zkr_item *>(
@@ -929,6 +1026,10 @@ inline Awaited<Item> claim(const PriorityQueue &it, Milliseconds timeout = forev
       });
 }
 
+inline Awaited<Item> claim(PriorityQueue &&it, Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return claim(it, timeout, std::move(stop)).keeping(std::move(it));
+}
+
 inline Awaited<std::vector<Item>> claim_many(const PriorityQueue &it, std::size_t n,
                                              Milliseconds timeout = forever, std::stop_token stop = {}) {
   return detail::launch<std::vector<Item>, zkr_items *>(
@@ -937,6 +1038,11 @@ inline Awaited<std::vector<Item>> claim_many(const PriorityQueue &it, std::size_
         return zkr_priority_queue_claim_many_cancellable_async(it.handle(), n, detail::wait_ms(timeout),
                                                                token, callback, user);
       });
+}
+
+inline Awaited<std::vector<Item>> claim_many(PriorityQueue &&it, std::size_t n,
+                                             Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return claim_many(it, n, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<void> ack_many(const PriorityQueue &it, const std::vector<Item> &items) {
@@ -1025,6 +1131,11 @@ inline Awaited<void> put(const PriorityQueue &it, const std::string &data, std::
       });
 }
 
+inline Awaited<void> put(PriorityQueue &&it, const std::string &data, std::int32_t priority,
+                         Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return put(it, data, priority, timeout, std::move(stop)).keeping(std::move(it));
+}
+
 inline Awaited<void> put_with(const PriorityQueue &it, const std::string &data, std::int32_t priority,
                               const std::string &key, Milliseconds timeout = forever,
                               std::stop_token stop = {}) {
@@ -1037,6 +1148,12 @@ inline Awaited<void> put_with(const PriorityQueue &it, const std::string &data, 
       });
 }
 
+inline Awaited<void> put_with(PriorityQueue &&it, const std::string &data, std::int32_t priority,
+                              const std::string &key, Milliseconds timeout = forever,
+                              std::stop_token stop = {}) {
+  return put_with(it, data, priority, key, timeout, std::move(stop)).keeping(std::move(it));
+}
+
 inline Awaited<Decision> outcome(const Proposal &it, Milliseconds timeout = forever,
                                  std::stop_token stop = {}) {
   return detail::launch<Decision, zkr_outcome>(
@@ -1045,6 +1162,10 @@ inline Awaited<Decision> outcome(const Proposal &it, Milliseconds timeout = fore
         return zkr_proposal_outcome_cancellable_async(it.handle(), detail::wait_ms(timeout), token, callback,
                                                       user);
       });
+}
+
+inline Awaited<Decision> outcome(Proposal &&it, Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return outcome(it, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<void> vote_commit(const Proposal &it) {
@@ -1080,6 +1201,10 @@ inline Awaited<std::string> get(const Queue &it, Milliseconds timeout = forever,
       });
 }
 
+inline Awaited<std::string> get(Queue &&it, Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return get(it, timeout, std::move(stop)).keeping(std::move(it));
+}
+
 inline Awaited<Item> claim(const Queue &it, Milliseconds timeout = forever, std::stop_token stop = {}) {
   return detail::launch<Item, zkr_item *>(
       std::move(stop), [](zkr_item *item) -> Item { return Item(item); },
@@ -1087,6 +1212,10 @@ inline Awaited<Item> claim(const Queue &it, Milliseconds timeout = forever, std:
         return zkr_queue_claim_cancellable_async(it.handle(), detail::wait_ms(timeout), token, callback,
                                                  user);
       });
+}
+
+inline Awaited<Item> claim(Queue &&it, Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return claim(it, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<std::vector<Item>> claim_many(const Queue &it, std::size_t n, Milliseconds timeout = forever,
@@ -1097,6 +1226,11 @@ inline Awaited<std::vector<Item>> claim_many(const Queue &it, std::size_t n, Mil
         return zkr_queue_claim_many_cancellable_async(it.handle(), n, detail::wait_ms(timeout), token,
                                                       callback, user);
       });
+}
+
+inline Awaited<std::vector<Item>> claim_many(Queue &&it, std::size_t n, Milliseconds timeout = forever,
+                                             std::stop_token stop = {}) {
+  return claim_many(it, n, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<void> ack_many(const Queue &it, const std::vector<Item> &items) {
@@ -1185,6 +1319,11 @@ inline Awaited<void> put(const Queue &it, const std::string &data, Milliseconds 
       });
 }
 
+inline Awaited<void> put(Queue &&it, const std::string &data, Milliseconds timeout = forever,
+                         std::stop_token stop = {}) {
+  return put(it, data, timeout, std::move(stop)).keeping(std::move(it));
+}
+
 inline Awaited<void> put_with(const Queue &it, const std::string &data, const std::string &key,
                               Milliseconds timeout = forever, std::stop_token stop = {}) {
   return detail::launch<void>(
@@ -1196,6 +1335,11 @@ inline Awaited<void> put_with(const Queue &it, const std::string &data, const st
       });
 }
 
+inline Awaited<void> put_with(Queue &&it, const std::string &data, const std::string &key,
+                              Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return put_with(it, data, key, timeout, std::move(stop)).keeping(std::move(it));
+}
+
 inline Awaited<void> put_many(const Queue &it, const std::vector<std::string> &items,
                               Milliseconds timeout = forever, std::stop_token stop = {}) {
   const detail::Several given(items);
@@ -1205,6 +1349,11 @@ inline Awaited<void> put_many(const Queue &it, const std::vector<std::string> &i
         return zkr_queue_put_many_cancellable_async(it.handle(), given.data(), given.sizes(), given.count(),
                                                     detail::wait_ms(timeout), token, callback, user);
       });
+}
+
+inline Awaited<void> put_many(Queue &&it, const std::vector<std::string> &items,
+                              Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return put_many(it, items, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<void> update(const Registration &it, const Service &service) {
@@ -1257,6 +1406,11 @@ inline Awaited<void> watch_sequencer(const Client &it, const std::string &sequen
         return zkr_client_watch_sequencer_cancellable_async(it.get(), detail::c_text("sequencer", sequencer),
                                                             detail::wait_ms(timeout), token, callback, user);
       });
+}
+
+inline Awaited<void> watch_sequencer(Client &&it, const std::string &sequencer,
+                                     Milliseconds timeout = forever, std::stop_token stop = {}) {
+  return watch_sequencer(it, sequencer, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<std::vector<PartResult>> commit(const Transaction &it) {
@@ -1316,6 +1470,11 @@ inline Awaited<Proposal> next(const TwoPhaseCommit &it, Milliseconds timeout = f
         return zkr_two_phase_commit_next_cancellable_async(it.handle(), detail::wait_ms(timeout), token,
                                                            callback, user);
       });
+}
+
+inline Awaited<Proposal> next(TwoPhaseCommit &&it, Milliseconds timeout = forever,
+                              std::stop_token stop = {}) {
+  return next(it, timeout, std::move(stop)).keeping(std::move(it));
 }
 
 inline Awaited<std::vector<Proposal>> pending(const TwoPhaseCommit &it) {

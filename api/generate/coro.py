@@ -73,11 +73,20 @@ def function(of: Description, verb: Verb, kind: str, handle: str) -> str:
     types = "".join(f", {one}" for one, _ in lent)
     used = [f"{one} {name}" if re.search(rf"\b{name}\b", result) else one for one, name in lent]
     body = f" -> {answer} {{ return {result}; }}" if result else " {}"
-    return (
+    made = (
         f"inline Awaited<{answer}> {verb.cpp_name or verb.name}({takes}) {{\n{before}"
         f"return detail::launch<{answer}{types}>({stopping}, []({', '.join(used)}){body}, "
         f"[&](zkr_cancel_token *{'token' if token else ''}, auto callback, void *user) {{\n"
         f"return {call}({', '.join([handle, *given, *token, 'callback', 'user'])});\n}});\n}}"
+    )
+    if not verb.cancellable or handle.startswith("detail::"):
+        return made
+    # A temporary that is destroyed while the verb waits would withdraw it.
+    kept = takes.replace(f"const {kind} &it", f"{kind} &&it", 1)
+    passed = [re.findall(r"(\w+)(?: = .*)?$", one)[0] for one in re.split(r", (?![^<]*>)", listed)] if listed else []
+    return (
+        f"{made}\n\ninline Awaited<{answer}> {verb.cpp_name or verb.name}({kept}) {{\n"
+        f"return {verb.cpp_name or verb.name}({', '.join(['it', *passed, 'std::move(stop)'])}).keeping(std::move(it));\n}}"
     )
 
 

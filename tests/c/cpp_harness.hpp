@@ -77,6 +77,9 @@ using namespace std::chrono_literals;
   X(sites_commit_together_as_values) \
   X(what_a_coordinator_leaves_is_taken_over)
 
+/* Those of cpp_coro.cpp. */
+#define CORO_TESTS(X) X(a_coroutine_may_ask_a_temporary)
+
 #define DECLARE(name) void name();
 FAMILY_TESTS(DECLARE)
 KIT_TESTS(DECLARE)
@@ -85,6 +88,7 @@ INPUT_TESTS(DECLARE)
 QUEUE_TESTS(DECLARE)
 BARRIER_TESTS(DECLARE)
 COMMIT_TESTS(DECLARE)
+CORO_TESTS(DECLARE)
 
 struct Failure {
   std::string text;
