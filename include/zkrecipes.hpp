@@ -476,7 +476,7 @@ class Closed : public detail::ErrorOf<ZKR_CLOSED> {
   using ErrorOf::ErrorOf;
 };
 
-/** A blocking verb inside a callback. */
+/** A blocking verb inside a callback. Await it there, with zkr::coro, or use a thread. */
 class Deadlock : public detail::ErrorOf<ZKR_DEADLOCK> {
   using ErrorOf::ErrorOf;
 };

@@ -219,6 +219,7 @@ fn connect(
 ) -> Result<impl Future<Output = Result<Client>> + Send + 'static> {
     let hosts = input::optional_text("hosts", hosts)?.unwrap_or_default();
     let options = options::read(given)?.convert()?;
+    options.validate().map_err(|error| options::named_as_in_c(&error))?;
     log::begin();
     exit::watch();
     drive::embedded_by(embedded::server);

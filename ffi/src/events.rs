@@ -133,7 +133,8 @@ pub(crate) fn refuse_inside_callback() -> Result<()> {
     if is_inside_callback() {
         return Err(Error::new(
             ErrorKind::Deadlock,
-            "a blocking verb inside a callback would hold up every other callback; use its _async form here",
+            "a blocking verb inside a callback would hold up every other callback; use its _async form here (in C++ await \
+             it: zkr::coro), or a thread of your own",
         ));
     }
     Ok(())

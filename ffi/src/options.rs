@@ -295,6 +295,20 @@ impl zkr_options {
 }
 // --- end of generated
 
+/// The error about options with their names in C.
+pub(crate) fn named_as_in_c(error: &Error) -> Error {
+    const NAMES: [(&str, &str); 6] = [
+        ("session_timeout", "session_timeout_ms"),
+        ("connect_timeout", "connect_timeout_ms"),
+        ("server_tick", "server_tick_ms"),
+        ("retry.base", "retry_base_ms"),
+        ("retry.max", "retry_max_ms"),
+        ("retry.give_up_after", "retry_give_up_after_ms"),
+    ];
+    let message = NAMES.iter().fold(error.message(), |message, (name, in_c)| message.replace(name, in_c));
+    Error::new(error.kind(), message)
+}
+
 impl zkr_options {
     fn auth(&self) -> Result<Vec<Auth>> {
         input::slice("auth", self.auth, self.auth_count)?.iter().map(auth).collect()
