@@ -193,7 +193,7 @@ impl Client {
     /// ```
     pub async fn whoami(&self) -> Result<Vec<String>> {
         const VERB: &str = "whoami";
-        let mut call = self.session()?.call(None);
+        let mut call = self.session()?.call(None).reading();
         let answer = call.ask(VERB, |server| server.who_am_i()).await;
         answer.map_err(|failure| match failure {
             Failure::Refused(WireError::Unimplemented) => Error::new(

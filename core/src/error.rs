@@ -86,6 +86,16 @@ pub enum LostReason {
     Closed,
 }
 
+/// What no server answered.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Unanswered {
+    /// It may have written.
+    Writing,
+    Reading,
+    /// What was made for it is deleted.
+    Acquiring,
+}
+
 /// An error: its kind, the path concerned, and a sentence that says what happened and what to do.
 ///
 /// ```
@@ -188,13 +198,18 @@ impl Error {
         )
     }
 
-    /// The retry budget is used up.
-    pub(crate) fn unanswered(what: &str) -> Error {
+    /// The retry budget is used up. `leaves` is how that leaves things.
+    pub(crate) fn unanswered(what: &str, leaves: Unanswered) -> Error {
+        let rest = match leaves {
+            Unanswered::Writing => ". The outcome of a write is unknown",
+            Unanswered::Reading => ", and try again",
+            Unanswered::Acquiring => ". Nothing is held, and nothing of this call stays in ZooKeeper",
+        };
         Error::new(
             ErrorKind::ConnectionLost,
             format!(
                 "no ZooKeeper server answered for {what} within the retry budget (retry.give_up_after); check the servers and \
-                 the network. The outcome of a write is unknown"
+                 the network{rest}"
             ),
         )
     }

@@ -166,7 +166,7 @@ impl Nodes {
     pub async fn ephemerals(&self, path: &str) -> Result<Vec<String>> {
         const VERB: &str = "ephemerals";
         path::validate(path)?;
-        let mut call = self.client.session()?.call(None);
+        let mut call = self.client.session()?.call(None).reading();
         let answer = call.ask(VERB, |server| {
             let server = server.clone();
             async move { server.caught_up(path, || server.own_ephemerals(path)).await }
@@ -238,7 +238,7 @@ impl Nodes {
     {
         path::validate(path)?;
         let session = self.client.session()?;
-        let mut call = session.call(None);
+        let mut call = session.call(None).reading();
         let answer = call
             .ask(verb, |server| {
                 let (server, request) = (server.clone(), &request);

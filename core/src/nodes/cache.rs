@@ -68,7 +68,7 @@ impl Nodes {
         let session = self.client.session()?;
         let kept = FollowedTree::begin(&session, path);
         let mut told = kept.tree.told.subscribe();
-        let mut call = session.call(None);
+        let mut call = session.call(None).reading();
         // The sender is in `kept`.
         let first = async { Ok(told.wait_for(Option::is_some).await.ok().and_then(|told| told.clone())) };
         let first = call.receive(VERB, first).await.map_err(|error| error.with_path(path))?;

@@ -126,7 +126,7 @@ impl Barrier {
     /// Whether the barrier is up.
     pub async fn is_up(&self) -> Result<bool> {
         let session = self.client.session()?;
-        self.stands(&mut session.call(None), Barrier::IS_UP).await
+        self.stands(&mut session.call(None).reading(), Barrier::IS_UP).await
     }
 
     async fn stands(&self, call: &mut Call, verb: &'static str) -> Result<bool> {
@@ -148,7 +148,7 @@ impl Barrier {
     /// Dropping the future leaves nothing behind.
     pub async fn wait(&self, limit: Option<Duration>) -> Result<()> {
         let session = self.client.session()?;
-        let mut call = session.wait(limit).timeout_says(LIFTING);
+        let mut call = session.wait(limit).timeout_says(LIFTING).reading();
         let mut up = None;
         let passing = self.pass(&mut call, &mut up);
         let passed =

@@ -99,6 +99,7 @@ impl Config {
     const GET: &'static str = "get";
     const SET: &'static str = "set";
     const CREATE: &'static str = "create";
+    const UPDATE: &'static str = "update";
     const COMPARE: &'static str = "compare_and_set";
 
     /// The path of the value.
@@ -108,11 +109,15 @@ impl Config {
 
     /// The value, no older than this call, or `None` if nobody has set it. Retried within the retry budget.
     pub async fn get(&self) -> Result<Option<Versioned>> {
+        self.read(Config::GET).await
+    }
+
+    async fn read(&self, verb: &str) -> Result<Option<Versioned>> {
         let session = self.client.session()?;
-        let mut call = session.call(None);
+        let mut call = session.call(None).reading();
         let path = &*self.path;
         let (asked, answer) = call
-            .ask(Config::GET, |server| {
+            .ask(verb, |server| {
                 let (server, asked) = (server.clone(), session.now());
                 async move {
                     match server.as_of_now(path, || server.get_data(path)).await {
@@ -123,7 +128,7 @@ impl Config {
                 }
             })
             .await
-            .map_err(|failure| failure.about(Config::GET, path))?;
+            .map_err(|failure| failure.about(verb, path))?;
         Ok(self.cache.keep(asked, answer))
     }
 
@@ -213,7 +218,7 @@ impl Config {
         mut change: impl FnMut(Option<&[u8]>) -> Result<Vec<u8>, E>,
     ) -> Result<Versioned, E> {
         loop {
-            let before = self.get().await?;
+            let before = self.read(Config::UPDATE).await?;
             let value = change(before.as_ref().map(|before| &*before.value))?;
             let version = before.map(|before| before.version);
             if self.compare_and_set(&value, version).await? {

@@ -174,7 +174,7 @@ impl Group {
     /// The members and what they say of themselves, no older than this call.
     pub async fn members(&self) -> Result<BTreeMap<String, Vec<u8>>> {
         let session = self.client.session()?;
-        self.members_now(&mut session.call(None), Group::MEMBERS).await
+        self.members_now(&mut session.call(None).reading(), Group::MEMBERS).await
     }
 
     async fn members_now(&self, call: &mut Call, verb: &'static str) -> Result<BTreeMap<String, Vec<u8>>> {
@@ -193,7 +193,7 @@ impl Group {
     /// Dropping the future leaves nothing behind.
     pub async fn wait_for(&self, n: usize, limit: Option<Duration>) -> Result<BTreeMap<String, Vec<u8>>> {
         let session = self.client.session()?;
-        let mut call = session.wait(limit).timeout_says(TOO_FEW);
+        let mut call = session.wait(limit).timeout_says(TOO_FEW).reading();
         let mut there = None;
         let outcome = self.until_there_are(n, &mut call, &mut there).await;
         outcome.map_err(|error| match there {

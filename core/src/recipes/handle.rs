@@ -206,7 +206,11 @@ impl Handle {
     ) -> impl Future<Output = Result<Held>> + Send + use<> {
         let handle = self.clone();
         // Now, not at the first poll: a cancel that comes right after this call means this call.
-        let call = self.inner.client.session().and_then(|session| Ok((session, self.call(limit)?.waiting())));
+        let call = self
+            .inner
+            .client
+            .session()
+            .and_then(|session| Ok((session, self.call(limit)?.waiting().acquiring())));
         // Not in a forked child either: whoever had the lock of the parent's gate stayed with the parent.
         let call = call.map(|(session, call)| {
             let (has_passed, place) = self.inner.gate.queue(limit);
@@ -451,7 +455,7 @@ impl Handle {
     /// Who holds and who waits, in order. A semaphore has one entry for each permit that is held, then those who wait; a
     /// multi-lock has the contenders of each of its locks, whose nodes are whole paths.
     pub async fn contenders(&self) -> Result<Vec<Contender>> {
-        let call = self.inner.client.session()?.call(None);
+        let call = self.inner.client.session()?.call(None).reading();
         self.inner.recipe.clone().contenders(call).await
     }
 

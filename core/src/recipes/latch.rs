@@ -85,7 +85,10 @@ impl Latch {
     /// How much is left until it is open, no older than this call.
     pub async fn remaining(&self) -> Result<usize> {
         let session = self.client.session()?;
-        let seen = self.read(&mut session.call(None)).await.map_err(|error| error.with_path(self.path()))?;
+        let seen = self
+            .read(&mut session.call(None).reading())
+            .await
+            .map_err(|error| error.with_path(self.path()))?;
         Ok(seen.0.remaining as usize)
     }
 
@@ -97,7 +100,7 @@ impl Latch {
     /// Dropping the future leaves nothing behind.
     pub async fn wait(&self, limit: Option<Duration>) -> Result<()> {
         let session = self.client.session()?;
-        let mut call = session.wait(limit).timeout_says(NOT_OPENED).waiting();
+        let mut call = session.wait(limit).timeout_says(NOT_OPENED).reading().waiting();
         let mut left = 0;
         self.until_open(&mut call, &mut left).await.map_err(|error| match error.kind() {
             ErrorKind::Timeout if left > 0 => {

@@ -155,7 +155,7 @@ impl Names {
     pub async fn lookup(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let node = child(&self.path, name)?;
         let session = self.client.session()?;
-        let mut call = session.call(None);
+        let mut call = session.call(None).reading();
         let answer = call.ask(Names::LOOKUP, |server| {
             let (server, node) = (server.clone(), node.as_str());
             async move {
@@ -198,7 +198,7 @@ impl Names {
     pub async fn list(&self) -> Result<Vec<String>> {
         let session = self.client.session()?;
         let path = &*self.path;
-        let mut call = session.call(None);
+        let mut call = session.call(None).reading();
         let answer = call.ask(Names::LIST, |server| {
             let server = server.clone();
             async move {

@@ -57,14 +57,14 @@ impl Client {
         limit: Option<Duration>,
     ) -> Result<bool> {
         let (czxid, node) = parse(sequencer)?;
-        let mut call = self.session()?.call(limit);
+        let mut call = self.session()?.call(limit).reading();
         stands(&mut call, verb, czxid, node).await.map_err(|failure| failure.about(verb, node))
     }
 
     /// Resolves when the acquisition that a sequencer stands for no longer stands. Waits through an outage of any length.
     pub async fn watch_sequencer(&self, sequencer: &str) -> Result<()> {
         let (czxid, node) = parse(sequencer)?;
-        let mut call = self.session()?.call(None);
+        let mut call = self.session()?.call(None).reading();
         let gone = until_gone(&mut call, WATCH, node, Meant::Created(czxid)).await;
         gone.map_err(|failure| failure.about(WATCH, node))
     }

@@ -34,7 +34,7 @@ use super::server_session::{ConnectionId, ServerSession};
 use super::waiting_calls::WaitingCall;
 use super::wire::{CreateMode, LinkState, WireError};
 use super::{GRACE, Session, State};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unanswered};
 use crate::futures::{polled, unless};
 use crate::log;
 
@@ -68,6 +68,8 @@ pub(crate) struct Call {
     absence: Option<Later<()>>,
     /// How things stand when the time is over.
     subject: &'static str,
+    /// How they stand when no server answers.
+    unanswered: Unanswered,
     /// How much time was given.
     limit: Option<Duration>,
     /// Where a wait for a turn notes who is ahead.
@@ -115,6 +117,7 @@ impl Call {
             is_instant,
             absence: None,
             subject: "not acquired",
+            unanswered: Unanswered::Writing,
             limit,
             contenders_ahead: None,
             queueing_turn: None,
@@ -132,6 +135,16 @@ impl Call {
     pub(crate) fn timeout_says(mut self, subject: &'static str) -> Call {
         self.subject = subject;
         self
+    }
+
+    /// For a verb that writes nothing.
+    pub(crate) fn reading(self) -> Call {
+        Call { unanswered: Unanswered::Reading, ..self }
+    }
+
+    /// For a verb that leaves nothing when it fails.
+    pub(crate) fn acquiring(self) -> Call {
+        Call { unanswered: Unanswered::Acquiring, ..self }
     }
 
     /// For a verb that waits for others: without a limit it outlasts every outage, also one in which it begins.
@@ -237,7 +250,13 @@ impl Call {
     /// The same call, for a part of it that has a limit of its own.
     pub(crate) fn within(&self, limit: Duration) -> Call {
         let part = Call::new(self.session.clone(), Some(limit));
-        Call { number: self.number, withdrawn: self.withdrawn.clone(), subject: self.subject, ..part }
+        Call {
+            number: self.number,
+            withdrawn: self.withdrawn.clone(),
+            subject: self.subject,
+            unanswered: self.unanswered,
+            ..part
+        }
     }
 
     /// The same call, for a part of it that does not wait for others.
@@ -254,6 +273,7 @@ impl Call {
             deadline,
             limit,
             withdrawn,
+            unanswered: self.unanswered,
             outlasts_outages: self.outlasts_outages,
             single_attempt: self.single_attempt,
             is_instant: self.is_instant,
@@ -520,7 +540,7 @@ impl Call {
             return Poll::Ready(Ok(value));
         }
         if !self.outlasts_outages && self.poll_budget(context).is_ready() {
-            return Poll::Ready(Err(Error::unanswered(what)));
+            return Poll::Ready(Err(Error::unanswered(what, self.unanswered)));
         }
         if self.is_instant && self.poll_absence(context).is_ready() {
             return Poll::Ready(Err(Error::out_of_touch(what)));

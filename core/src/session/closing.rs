@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Session;
 use super::clock::Deadline;
 use super::state::State;
-use crate::error::{Error, LostReason, Result};
+use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::log;
 
 impl Session {
@@ -22,7 +22,12 @@ impl Session {
                 // Whatever the first closer still waits for, the session is to end now.
                 self.clock.spawn(self.server_session().close());
                 self.enter(State::Closed);
-                Err(Error::timeout("no server confirmed that the session is closed"))
+                let timeout = self.server_session().session_timeout();
+                let message = format!(
+                    "no server confirmed in time that the session is closed; nothing is left to do: it ends by itself once \
+                     the servers have heard nothing of it for {timeout:?}, and what it held is free then"
+                );
+                Err(Error::new(ErrorKind::Timeout, message))
             }
         }
     }

@@ -96,6 +96,7 @@ async fn partitions_are_shared_and_move_only_as_far_as_they_must() {
         eventually("what it had moves", || moves(&owned) == 22 + 4).await;
         let again = second.member.leave().await.expect_err("it has left");
         assert_eq!(again.kind(), ErrorKind::NotHeld);
+        assert!(again.to_string().contains("call next or run first"), "{again}");
         // Who goes without a word, too.
         let third = workers.remove(1);
         drop(third.client.close(None).await);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::ground::{Ground, grounds};
 use crate::support::{eventually, lock_of, options, soon};
-use zkrecipes::{Client, CreateMode, ErrorKind, RetryOptions, State};
+use zkrecipes::{Client, CreateMode, Error, ErrorKind, RetryOptions, State};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/budget";
@@ -57,6 +57,39 @@ async fn a_verb_gives_up_when_nothing_was_heard_for_as_long_as_the_budget_says()
         );
         ground.clear_faults();
         drop(held);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_connection_says_how_it_leaves_things() {
+    let budget = Duration::from_millis(500);
+    for ground in grounds() {
+        let client = gives_up_after(&ground, TEN, budget).await;
+        let (nodes, config) = (client.nodes(), client.config("/config/budget").expect("valid"));
+        config.create(b"one").await.expect("created");
+        nodes.ensure(PATH).await.expect("created");
+        for request in ["create*", "setData", "getData", "getChildren*", "multiRead"] {
+            ground.inject(Fault::delay_request(request, 60 * budget).session(client.session_id()).forever());
+        }
+        let said = |error: Error| {
+            assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+            error.to_string()
+        };
+        let acquiring = lock_of(&client, PATH).acquire_timeout(60 * budget);
+        let acquiring = said(soon("acquire", acquiring).await.expect_err("no answer"));
+        assert!(acquiring.contains("Nothing is held, and nothing of this call stays"), "{acquiring}");
+        let stats = client.queue("/queues/budget", Default::default()).expect("valid").stats().await;
+        let updating = config.update(|_| b"two".to_vec());
+        for reading in [
+            said(stats.expect_err("no answer")),
+            said(soon("update", updating).await.expect_err("no answer")),
+        ] {
+            assert!(!reading.contains("write") && reading.contains("try again"), "{reading}");
+        }
+        let writing = nodes.set(PATH, b"one", None);
+        let writing = said(soon("set", writing).await.expect_err("no answer"));
+        assert!(writing.contains("The outcome of a write is unknown"), "{writing}");
+        ground.clear_faults();
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::support::ground::{Ground, ground, grounds};
-use crate::support::{eventually, lock_of, options, soon};
+use crate::support::{eventually, lock_of, options, server, soon};
 use tokio::task::JoinSet;
 use zkrecipes::{Client, CreateMode, ErrorKind, QueueOptions, RetryOptions, State, drive};
 use zkrecipes_embedded::Fault;
@@ -185,4 +185,16 @@ async fn a_create_without_its_parent_says_which_node_is_missing() {
         assert!(error.to_string().contains(&parent), "{error}");
     }
     held.release().await.expect("released");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_close_that_nobody_confirms_says_that_the_session_ends_by_itself() {
+    let server = server();
+    let client = Client::connect(&server.connect_string(), options(TEN)).await.expect("connected");
+    server.pause();
+    let error = client.close(Some(Duration::from_millis(50))).await.expect_err("no server answers");
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    let said = error.to_string();
+    assert!(said.contains("nothing is left to do: it ends by itself") && said.contains("10s"), "{said}");
+    server.resume();
 }

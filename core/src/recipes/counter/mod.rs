@@ -136,7 +136,7 @@ impl Counter {
     /// The value, no older than this call.
     pub async fn get(&self) -> Result<i64> {
         let session = self.client.session()?;
-        let seen = self.changes.node.read(&mut session.call(None), true).await;
+        let seen = self.changes.node.read(&mut session.call(None).reading(), true).await;
         Ok(seen.map_err(|error| error.with_path(self.path()))?.value)
     }
 

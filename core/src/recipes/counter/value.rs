@@ -112,12 +112,13 @@ impl Encoding {
                 Encoding::Latch(_) => "something else is kept there: delete it",
                 _ => "make all participants agree on layout and naming",
             };
+            let held = match data.len() {
+                1 => "1 byte".to_owned(),
+                bytes => format!("{bytes} bytes"),
+            };
             Error::new(
                 ErrorKind::Mismatch,
-                format!(
-                    "the node holds {} bytes that are not {expected}; {advice}, or choose another path",
-                    data.len()
-                ),
+                format!("the node holds {held}, and not {expected}; {advice}, or choose another path"),
             )
         })
     }
@@ -298,5 +299,8 @@ mod tests {
         ] {
             assert_eq!(encoding.decode(data).unwrap_err().kind(), ErrorKind::Mismatch);
         }
+        let said = |data: &[u8]| Encoding::Long.decode(data).unwrap_err().to_string();
+        assert!(said(b"1").starts_with("the node holds 1 byte, and not 8 bytes,"), "{}", said(b"1"));
+        assert!(said(b"12").starts_with("the node holds 2 bytes, and not 8"), "{}", said(b"12"));
     }
 }

@@ -120,7 +120,7 @@ impl Discovery {
     pub async fn instances(&self, name: &str) -> Result<Vec<Instance>> {
         let service = child(&self.path, name)?;
         let session = self.client.session()?;
-        let mut call = session.call(None);
+        let mut call = session.call(None).reading();
         let answer =
             call.ask(Discovery::INSTANCES, |server| {
                 let (server, session, service) = (server.clone(), &session, &*service);
@@ -135,7 +135,7 @@ impl Discovery {
     pub async fn names(&self) -> Result<Vec<String>> {
         let session = self.client.session()?;
         let path = &*self.path;
-        let mut call = session.call(None);
+        let mut call = session.call(None).reading();
         let answer = call.ask(Discovery::NAMES, |server| {
             let server = server.clone();
             async move {

@@ -188,7 +188,7 @@ impl PickedServices {
         let known = match known {
             Some(known) => known,
             None => {
-                let mut call = session.call(None);
+                let mut call = session.call(None).reading();
                 let first =
                     async { latest.wait_for(Option::is_some).await.ok().and_then(|known| known.clone()) };
                 let first = call.receive(verb, async { Ok(first.await) }).await?;

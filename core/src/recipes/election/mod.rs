@@ -281,7 +281,7 @@ impl Election {
     /// Who leads now, whether or not we stand.
     pub async fn leader(&self) -> Result<Option<Leader>> {
         let session = self.handle.client().session()?;
-        observe::leader(&mut session.call(None), self.path(), self.kind).await
+        observe::leader(&mut session.call(None).reading(), self.path(), self.kind).await
     }
 
     /// All who stand, in the order in which they will lead; the first one leads. Who was asked to let go by others than ours has no

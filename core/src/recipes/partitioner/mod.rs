@@ -367,7 +367,10 @@ impl Partitioner {
         };
         match left {
             Some(membership) => membership.leave().await,
-            None => Err(Error::not_held("this is no member").with_path(self.path())),
+            None => {
+                let message = "not held: this is no member; call next or run first";
+                Err(Error::new(ErrorKind::NotHeld, message).with_path(self.path()))
+            }
         }
     }
 
@@ -376,7 +379,7 @@ impl Partitioner {
         let session = self.sharing.client.session()?;
         let partitions = 0..self.sharing.partitions.len();
         let asked = partitions.map(|partition| {
-            let mut call = session.call(None);
+            let mut call = session.call(None).reading();
             async move {
                 let path = self.sharing.path_of(partition);
                 let owner = match contenders::first(&mut call, &path, Kind::Lock).await {
@@ -417,7 +420,7 @@ impl Partitioner {
     pub async fn members(&self) -> Result<BTreeMap<String, u32>> {
         let session = self.sharing.client.session()?;
         let path = self.sharing.below(MEMBERS);
-        let members = membership::members(&mut session.call(None), &path, LISTING).await?;
+        let members = membership::members(&mut session.call(None).reading(), &path, LISTING).await?;
         Ok(sharing::weights(members.iter()))
     }
 }

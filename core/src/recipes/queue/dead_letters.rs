@@ -350,7 +350,7 @@ impl DeadLetter {
 
 /// All dead letters, in order; also those that cannot be read, which say so.
 pub(super) async fn letters(layout: &NodeLayout, session: &Arc<Session>) -> Result<Vec<DeadLetter>> {
-    let (mut call, verb) = (session.call(None), "items");
+    let (mut call, verb) = (session.call(None).reading(), "items");
     let names = looking::list(layout, &mut call, verb).await?;
     let mut letters = Vec::new();
     looking::each(layout, &mut call, verb, &names, |name, read| {

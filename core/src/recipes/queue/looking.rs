@@ -29,7 +29,7 @@ pub struct QueueStats {
 
 /// Counts the items of a store; the dead letters are counted by themselves.
 pub(super) async fn count(store: &Store, session: &Arc<Session>, counted: &mut QueueStats) -> Result<()> {
-    let (layout, mut call) = (&store.layout, session.call(None));
+    let (layout, mut call) = (&store.layout, session.call(None).reading());
     let (names, beside) = store.list_names(&mut call, "stats", true).await?;
     let (now, wall) = (session.now(), session.clock().wall());
     let (free, _) = layout::free(layout, &names, &beside, wall);
@@ -78,14 +78,14 @@ pub(super) async fn list(layout: &NodeLayout, call: &mut Call, verb: &str) -> Re
 
 /// How many there are, without listing them.
 pub(super) async fn len(layout: &NodeLayout, session: &Arc<Session>) -> Result<usize> {
-    let mut call = session.call(None);
+    let mut call = session.call(None).reading();
     let stat = now(&mut call, "len", &layout.items, |server| server.exists(&layout.items)).await?.flatten();
     Ok(stat.and_then(|stat| usize::try_from(stat.num_children).ok()).unwrap_or(0))
 }
 
 /// The data of all, in order.
 pub(super) async fn items(layout: &NodeLayout, session: &Arc<Session>) -> Result<Vec<Vec<u8>>> {
-    let (mut call, verb) = (session.call(None), "items");
+    let (mut call, verb) = (session.call(None).reading(), "items");
     let names = list(layout, &mut call, verb).await?;
     let mut all = Vec::new();
     let visit = |name: &ItemName, read: Result<(Vec<u8>, Stat)>| {
@@ -135,7 +135,7 @@ pub(super) async fn each(
 /// The data of the next that could be taken.
 pub(super) async fn peek(store: &Store, session: &Arc<Session>) -> Result<Option<Vec<u8>>> {
     let (layout, verb) = (&store.layout, "peek");
-    let mut call = session.call(None);
+    let mut call = session.call(None).reading();
     for item in store.list(&mut call, verb, true).await? {
         let (now, wall) = (session.now(), session.clock().wall());
         if layout.is_early(&item.name, wall) {

@@ -471,7 +471,7 @@ impl Backlog {
         }
         if self.living.is_none() {
             let dead = self.dead_layout();
-            let letters = looking::list(&dead, &mut session.call(None), "stats").await;
+            let letters = looking::list(&dead, &mut session.call(None).reading(), "stats").await;
             counted.dead = letters.map_err(|error| error.with_path(&dead.path))?.len();
         }
         Ok(counted)

@@ -88,7 +88,7 @@ async fn data(call: &mut Call, path: &str) -> Result<Option<Vec<u8>>> {
 
 pub(super) async fn history(commits: &Arc<Commits>) -> Result<Vec<CommitStatus>> {
     let session = commits.client.session()?;
-    let (layout, mut call) = (&commits.layout, session.call(None));
+    let (layout, mut call) = (&commits.layout, session.call(None).reading());
     commits.wait_until_told(&mut call, SHOW).await?;
     let present = Present::ask(layout, &mut call).await?;
     let mut all = Vec::new();
@@ -102,7 +102,7 @@ pub(super) async fn history(commits: &Arc<Commits>) -> Result<Vec<CommitStatus>>
 
 pub(super) async fn show(commits: &Arc<Commits>, id: &str) -> Result<Option<CommitStatus>> {
     let session = commits.client.session()?;
-    let (layout, mut call) = (&commits.layout, session.call(None));
+    let (layout, mut call) = (&commits.layout, session.call(None).reading());
     commits.wait_until_told(&mut call, SHOW).await?;
     let present = Present::ask(layout, &mut call).await?;
     let found = read_status(layout, &mut call, &[id.to_owned()], &present).await?;

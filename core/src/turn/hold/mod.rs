@@ -339,7 +339,7 @@ impl Hold {
 
     /// Asks the quorum whether our node still stands.
     pub(crate) async fn verify(self: &Arc<Self>) -> Result<()> {
-        let mut call = self.session.call(None);
+        let mut call = self.session.call(None).reading();
         loop {
             if !self.is_held() {
                 return Err(self.not_held());
