@@ -84,9 +84,10 @@ def function(of: Description, verb: Verb, kind: str, handle: str) -> str:
     # A temporary that is destroyed while the verb waits would withdraw it.
     kept = takes.replace(f"const {kind} &it", f"{kind} &&it", 1)
     passed = [re.findall(r"(\w+)(?: = .*)?$", one)[0] for one in re.split(r", (?![^<]*>)", listed)] if listed else []
+    again = ", ".join(["it", *passed, "std::move(stop)"])
     return (
         f"{made}\n\ninline Awaited<{answer}> {verb.cpp_name or verb.name}({kept}) {{\n"
-        f"return {verb.cpp_name or verb.name}({', '.join(['it', *passed, 'std::move(stop)'])}).keeping(std::move(it));\n}}"
+        f"return {verb.cpp_name or verb.name}({again}).keeping(std::move(it));\n}}"
     )
 
 
