@@ -4788,7 +4788,11 @@ class Client {
   Client(const std::string &hosts, const Options &options, const CancelToken &token)
       : Client(hosts, options, token.get()) {}
 
-  /** Waiters get Closed, what is held is released, deletions under way are awaited. */
+  /**
+   * Waiters get Closed, what is held is released, deletions under way are awaited. Throws Timeout if no
+   * server has confirmed the end of the session by then; the client is closed all the same, and the servers
+   * end the session after its timeout.
+   */
   void close(Milliseconds timeout = forever) {
     detail::Outcome outcome;
     outcome.check(zkr_client_close(get(), detail::wait_ms(timeout), outcome.place()));

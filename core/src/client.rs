@@ -206,7 +206,8 @@ impl Client {
 
     /// Closes the client: calls that wait get Closed, what is held is released with the session, background deletions
     /// are awaited for at most `limit`, and those who listen to logs and spans have heard of it when this returns, unless they
-    /// take longer than a second. Closing twice is fine.
+    /// take longer than a second. Closing twice is fine. Timeout: no server has confirmed the end of the session by then. The client
+    /// is closed all the same, and the servers end the session after its timeout.
     pub async fn close(&self, limit: Option<Duration>) -> Result<()> {
         self.process().check()?;
         let session = &self.inner.session;

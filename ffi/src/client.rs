@@ -242,8 +242,9 @@ pub extern "C" fn zkr_client_update_hosts(
 }
 
 /// Closes the session: waiters get ZKR_CLOSED, what is held is released, deletions under way are awaited for up to
-/// timeout_ms (any negative: for ever). The handle stays valid, for dispatching the last callbacks and for
-/// zkr_client_free, but every further verb on it or on its recipes is ZKR_CLOSED.
+/// timeout_ms (any negative: for ever). ZKR_TIMEOUT: no server has confirmed the end of the session by then; the client is
+/// closed all the same, and the servers end the session after its timeout. The handle stays valid, for dispatching the last
+/// callbacks and for zkr_client_free, but every further verb on it or on its recipes is ZKR_CLOSED.
 ///
 /// Without an event fd it returns, within timeout_ms, when the last callback of the client is over too. With one, go on
 /// dispatching to have the last ones called, or call zkr_client_close_async, whose callback is the last.

@@ -77,7 +77,7 @@ class Client extends Remote {
     this.#hosts = hosts || 'ZKRECIPES_HOSTS'
   }
 
-  /** Ends the session: waiters get CLOSED, holders are released, background deletions are awaited. */
+  /** Ends the session: waiters get CLOSED, holders are released, background deletions are awaited. TIMEOUT: no server confirmed. */
   async close(options) {
     const timeout = check.millis('timeout', check.options('close', options, ['timeout']).timeout)
     // Not one of this client's calls: an `unref()` says that what it holds need not be waited for, but whoever closes waits.

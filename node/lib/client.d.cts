@@ -167,7 +167,8 @@ export class Client {
   updateHosts(hosts: string): void
   /**
    * Ends the session: waiters get `CLOSED`, holders are released, background deletions are awaited. Keeps the process alive
-   * until it is done.
+   * until it is done. `TIMEOUT`: no server has confirmed the end of the session by then. The client is closed all the same, and
+   * the servers end the session after its timeout.
    */
   close(options?: { timeout?: number | undefined }): Promise<void>
   [Symbol.asyncDispose](): Promise<void>

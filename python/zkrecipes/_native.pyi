@@ -158,7 +158,10 @@ class SessionBase:
         Invalid, and changes nothing. It waits for no server, on asyncio neither.
         """
     def close(self, timeout: float | None = None) -> None:
-        """Ends the session: waiters get Closed, what is held is released, deletions under way are awaited."""
+        """Ends the session: waiters get Closed, what is held is released, deletions under way are awaited. Timeout: no server
+        has confirmed the end of the session by then. The client is closed all the same, and the servers end the session after
+        its timeout.
+        """
     @property
     def state(self) -> State:
         """connected, suspended, lost or closed."""

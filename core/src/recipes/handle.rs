@@ -164,7 +164,8 @@ impl Handle {
     // ---- acquiring
 
     /// Waits until it is ours. A wait begins, and takes its place in the order of this handle's waits, when this is
-    /// called, and others wait behind it even if nobody polls it; the requests leave when the future is first polled.
+    /// called, and others wait behind it even if nobody polls it. Among all calls of the client at this path it has its place when
+    /// the future is first polled: then the requests leave.
     ///
     /// # Cancel safety
     /// Dropping the future leaves nothing behind: our node is deleted in the background.

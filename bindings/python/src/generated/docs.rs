@@ -36,7 +36,9 @@ with another one in the same session, as after a break. The chroot has to be the
 Invalid, and changes nothing. It waits for no server, on asyncio neither."
 };
 (SessionBase.close) => {
-"Ends the session: waiters get Closed, what is held is released, deletions under way are awaited."
+"Ends the session: waiters get Closed, what is held is released, deletions under way are awaited. Timeout: no server
+has confirmed the end of the session by then. The client is closed all the same, and the servers end the session after
+its timeout."
 };
 (SessionBase.state) => {
 "connected, suspended, lost or closed."
