@@ -43,7 +43,7 @@ MENU = {
 }  # fmt: skip
 # A line that is nothing but a link to an example: the page shows the file itself.
 SHOWN = re.compile(r"\[`[^`]+`\]\(([^)\s]*examples/[^)\s#]+)\)\Z")
-LANGUAGES = {".c": "c", ".cpp": "cpp", ".js": "js", ".mjs": "js", ".py": "python", ".yaml": "yaml"}
+LANGUAGES = {".c": "c", ".cpp": "cpp", ".js": "js", ".mjs": "js", ".py": "python", ".rs": "rust", ".yaml": "yaml"}
 FENCE = re.compile(r"^(```|~~~)")
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 IMAGE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)")
