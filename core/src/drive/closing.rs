@@ -57,8 +57,6 @@ pub fn shut_down(limit: Option<Duration>) -> Result<()> {
             thread::sleep(LOOK_AGAIN);
         }
         let patience = *patience.get_or_insert_with(|| Instant::now() + MOMENT);
-            thread::sleep(Duration::from_millis(10));
-        }
         // What is begun since we looked goes on, and nobody begins anything meanwhile.
         runtime::shut_down(|| !matches!(what_goes_on(), Ok(None)));
         let _ending = pool::ending();
