@@ -197,7 +197,7 @@ pub enum LinkState {
 
 impl LinkState {
     /// Whether there will be no connection any more.
-    pub(crate) fn is_over(self) -> bool {
+    pub fn is_over(self) -> bool {
         matches!(self, LinkState::Ended | LinkState::Unheard | LinkState::Denied)
     }
 }

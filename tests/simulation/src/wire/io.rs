@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use zkrecipes::ClientOptions;
 use zkrecipes::session::clock::{Clock, Moment};
 use zkrecipes::session::wire::own::{Channel, Connection, Due};
-use zkrecipes::session::wire::{Flight, Link, LinkState, Wire};
+use zkrecipes::session::wire::{Flight, Link, Wire};
 use zkrecipes_embedded::wire::{Event, EventKind, Reader, ReplyHead, XID_EVENT, frame_at};
 
 use crate::clock::HostClock;
@@ -213,7 +213,7 @@ impl Io {
         }
         tell!(self.sim, "h{} {:?}", self.host, link.state);
         self.sim.ledger.disturb(Some(self.host));
-        if matches!(link.state, LinkState::Ended | LinkState::Denied) {
+        if link.state.is_over() {
             self.sim.ledger.session_ended(self.host, self.sim.steps());
         }
     }
