@@ -47,7 +47,7 @@ fn partitions_are_listed_by_number_and_no_headings_stand_over_nothing() {
     assert_eq!((nobody.status, nobody.out.as_str()), (0, ""), "{nobody:?}");
     let working = start(&server, &["partition", "--of", "12", PATH, "--", "sh", "-c", SCRIPT]);
     let count = |_| working.out.line();
-    assert_eq!((0..12).map(count).count(), 12);
+    (0..12).for_each(|number| drop(count(number)));
     let shown = run(&server, &["partitions", PATH]).out;
     let names: Vec<_> = shown.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(names, ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]);

@@ -162,6 +162,15 @@ impl Error {
         self
     }
 
+    /// The same error, with something else to do about it.
+    pub(crate) fn advising(mut self, advice: &str) -> Error {
+        let message = &mut self.0.message;
+        message.truncate(message.rfind("; ").unwrap_or(message.len()));
+        message.push_str("; ");
+        message.push_str(advice);
+        self
+    }
+
     pub(crate) fn cancelled() -> Error {
         Error::new(
             ErrorKind::Cancelled,

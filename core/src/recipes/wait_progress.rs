@@ -280,7 +280,10 @@ impl Waiting {
             return error;
         }
         if let Some(own) = own {
-            return error.because(format!("this very handle {}, by {own}", recipe.words().1));
+            // It waits for itself: more time is of no use.
+            return error
+                .because(format!("this very handle {}, by {own}", recipe.words().1))
+                .advising("let go of it first; a lock can also be made reentrant");
         }
         let ahead = contenders_ahead.ahead().filter(|_| recipe.first_holds());
         let holder = ahead.and_then(|ahead| known(recipe, &ahead));

@@ -264,6 +264,7 @@ async fn a_timeout_names_the_limit_and_who_holds() -> Result<(), Error> {
         error.contains("within 300ms: this very handle holds it, by ") && error.contains(&node),
         "{error}"
     );
+    assert!(error.contains("; let go of it first") && !error.contains("allow more"), "{error}");
 
     // With others in between it is not known, and asking would take time that nobody has given.
     let between = tokio::spawn(lock_of(&holder, path).acquire());

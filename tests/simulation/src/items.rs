@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::sim::{HostId, Instant, Sim, nanos};
 use crate::snapshot::Node;
 use crate::solo::Solo;
-use crate::subject::{PATH, Subject};
+use crate::subject::Subject;
 use crate::tell;
 
 const MANY: usize = 30;

@@ -186,7 +186,7 @@ enum Membership {
     Outside,
     /// A call of this handle enters or leaves.
     Moving,
-    Inside(Inside),
+    Inside(Box<Inside>),
 }
 
 /// Outside again, unless it ends elsewhere.
@@ -195,7 +195,7 @@ struct Moving<'a>(&'a BarrierInner);
 impl Moving<'_> {
     /// It ends inside. Not to be dropped after that: somebody else may be moving by then.
     fn inside(self, inside: Inside) {
-        *self.0.state() = Membership::Inside(inside);
+        *self.0.state() = Membership::Inside(Box::new(inside));
         std::mem::forget(self);
     }
 }
@@ -236,7 +236,7 @@ impl BarrierInner {
     fn step_out(&self) -> Result<(Inside, Moving<'_>)> {
         let mut state = self.state();
         match std::mem::replace(&mut *state, Membership::Moving) {
-            Membership::Inside(inside) => Ok((inside, Moving(self))),
+            Membership::Inside(inside) => Ok((*inside, Moving(self))),
             before => {
                 *state = before;
                 Err(not_declared("this handle has not entered; enter first"))

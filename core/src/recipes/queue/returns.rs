@@ -57,7 +57,7 @@ impl UnlessHeard {
         self.under_way.clone()
     }
 
-    pub(super) fn is_heard(mut self) {
+    pub(super) fn mark_heard(mut self) {
         self.is_heard = true;
     }
 }

@@ -114,7 +114,7 @@ impl Store {
             let answered = async { Ok(answered.await.unwrap_or_else(|_| Err(vanished()))) };
             // The answer is an error of ours, and none of the server's.
             if let Ok(removed) = call.receive(VERB, answered).await? {
-                hearing.is_heard();
+                hearing.mark_heard();
                 match removed? {
                     Removal::Got(got) => return Ok(got),
                     Removal::Unsure(out) => again = Some(out),
