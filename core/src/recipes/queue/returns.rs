@@ -45,15 +45,15 @@ impl Drop for Return {
 /// Dropped before it was heard what came of something, that counts as on its way back as long as it is under way.
 pub(super) struct UnlessHeard {
     returns: Arc<Returns>,
-    under_way: UnderWay,
+    under_way: ReturnSlot,
     is_heard: bool,
 }
 
 /// What is kept by who sees to it, until it is known what came of it.
-pub(super) type UnderWay = Arc<Mutex<Option<Return>>>;
+pub(super) type ReturnSlot = Arc<Mutex<Option<Return>>>;
 
 impl UnlessHeard {
-    pub(super) fn under_way(&self) -> UnderWay {
+    pub(super) fn under_way(&self) -> ReturnSlot {
         self.under_way.clone()
     }
 
