@@ -27,6 +27,7 @@ pub struct {name} {{
 impl SelfSized for {name} {{
     const INIT: &'static str = "{init}";
     const LEAST: usize = {least};
+    {otherwise}
 
     fn defaults() -> {name} {{
         {name} {{ size: size_of::<{name}>(), {defaults} }}
@@ -277,10 +278,16 @@ def struct(of: Options) -> str:
         else f"size_of::<{of.c_type}>()",
         defaults="".join(f"{one.name}: {one.rust},\n" for one in fields),
         reserved=f"[{', '.join(zeros)}].concat()" if zeros else "Vec::new()",
+        otherwise=named_otherwise(of),
         core=of.rust_type,
         reads=reads(of, [one for one in of.every if not one.only and of.named_group(one) != "group?"]),
         groups=groups(of),
     )
+
+
+def named_otherwise(of: Options) -> str:
+    pairs = ", ".join(f'("{one.name}", "{c_name(one)}")' for one in of.in_c if c_name(one) not in (one.name, one.flat))
+    return f"const NAMED_OTHERWISE: &'static [(&'static str, &'static str)] = &[{pairs}];" if pairs else ""
 
 
 def macro(of: Options) -> str:

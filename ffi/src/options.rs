@@ -185,6 +185,14 @@ pub struct zkr_options {
 impl SelfSized for zkr_options {
     const INIT: &'static str = "ZKR_OPTIONS_INIT";
     const LEAST: usize = std::mem::offset_of!(zkr_options, reserved_3) + size_of::<[u8; 7]>();
+    const NAMED_OTHERWISE: &'static [(&'static str, &'static str)] = &[
+        ("session_timeout", "session_timeout_ms"),
+        ("connect_timeout", "connect_timeout_ms"),
+        ("retry.base", "retry_base_ms"),
+        ("retry.max", "retry_max_ms"),
+        ("retry.give_up_after", "retry_give_up_after_ms"),
+        ("server_tick", "server_tick_ms"),
+    ];
 
     fn defaults() -> zkr_options {
         zkr_options {
@@ -297,15 +305,8 @@ impl zkr_options {
 
 /// The error about options with their names in C.
 pub(crate) fn named_as_in_c(error: &Error) -> Error {
-    const NAMES: [(&str, &str); 6] = [
-        ("session_timeout", "session_timeout_ms"),
-        ("connect_timeout", "connect_timeout_ms"),
-        ("server_tick", "server_tick_ms"),
-        ("retry.base", "retry_base_ms"),
-        ("retry.max", "retry_max_ms"),
-        ("retry.give_up_after", "retry_give_up_after_ms"),
-    ];
-    let message = NAMES.iter().fold(error.message(), |message, (name, in_c)| message.replace(name, in_c));
+    let named = zkr_options::NAMED_OTHERWISE.iter();
+    let message = named.fold(error.message(), |message, (name, in_c)| message.replace(name, in_c));
     Error::new(error.kind(), message)
 }
 

@@ -22,6 +22,8 @@ pub(crate) trait SelfSized: Copy {
     const INIT: &'static str;
     /// Where version 0.1 ends: every caller has at least that. It never moves, however many fields are added.
     const LEAST: usize;
+    /// What errors call otherwise, and its name in C.
+    const NAMED_OTHERWISE: &'static [(&'static str, &'static str)] = &[];
     fn defaults() -> Self;
     /// The bytes that must be zero in this version.
     fn reserved(&self) -> Vec<u8>;

@@ -82,6 +82,7 @@ pub struct zkr_election_options {
 impl SelfSized for zkr_election_options {
     const INIT: &'static str = "ZKR_ELECTION_OPTIONS_INIT";
     const LEAST: usize = std::mem::offset_of!(zkr_election_options, reserved) + size_of::<u32>();
+    const NAMED_OTHERWISE: &'static [(&'static str, &'static str)] = &[("drain", "drain_ms")];
 
     fn defaults() -> zkr_election_options {
         zkr_election_options {

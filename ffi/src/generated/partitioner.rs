@@ -59,6 +59,7 @@ pub struct zkr_partitioner_options {
 impl SelfSized for zkr_partitioner_options {
     const INIT: &'static str = "ZKR_PARTITIONER_OPTIONS_INIT";
     const LEAST: usize = size_of::<zkr_partitioner_options>();
+    const NAMED_OTHERWISE: &'static [(&'static str, &'static str)] = &[("drain", "drain_ms")];
 
     fn defaults() -> zkr_partitioner_options {
         zkr_partitioner_options {

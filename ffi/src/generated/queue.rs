@@ -97,6 +97,7 @@ pub struct zkr_queue_options {
 impl SelfSized for zkr_queue_options {
     const INIT: &'static str = "ZKR_QUEUE_OPTIONS_INIT";
     const LEAST: usize = std::mem::offset_of!(zkr_queue_options, reserved) + size_of::<[u8; 3]>();
+    const NAMED_OTHERWISE: &'static [(&'static str, &'static str)] = &[("key_window", "key_window_ms")];
 
     fn defaults() -> zkr_queue_options {
         zkr_queue_options {
