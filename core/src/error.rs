@@ -212,7 +212,9 @@ impl Error {
         let rest = match leaves {
             Unanswered::Writing => ". The outcome of a write is unknown",
             Unanswered::Reading => ", and try again",
-            Unanswered::Acquiring => ". Nothing is held, and nothing of this call stays in ZooKeeper",
+            Unanswered::Acquiring => {
+                ". Nothing is held, and what this call may have made is deleted as soon as a server answers"
+            }
         };
         Error::new(
             ErrorKind::ConnectionLost,

@@ -165,19 +165,23 @@ fn build() -> Runtime {
 pub(crate) fn shut_down(goes_on: impl FnOnce() -> bool) {
     let started = RUNTIME.of_this_process();
     let mut kept = lock(&started.runtime);
+    let Some(runtime) = kept.take() else { return };
+    // First: who finds it locked looks there.
+    *lock(&started.ending) = Some(runtime.handle().clone());
     let mut handle = unpoisoned(started.handle.write());
-    lock(&started.ending).clone_from(&handle);
     ENDS_IT.set(true);
-    if !goes_on() {
-        if let Some(runtime) = kept.take() {
+    match goes_on() {
+        true => *kept = Some(runtime),
+        false => {
             runtime.shutdown_timeout(ENDING);
+            *handle = None;
         }
-        *handle = None;
     }
     drop((kept, handle));
     ENDS_IT.set(false);
     // With it goes the last that keeps its descriptors.
-    lock(&started.ending).take();
+    let last = lock(&started.ending).take();
+    drop(last);
 }
 
 /// How long its threads may take to end when nothing is to do.

@@ -169,9 +169,14 @@ impl Call {
 
     /// Waits until the calls that came before have queued.
     pub(crate) async fn until_those_before_have_queued(&mut self) -> Result<()> {
-        if let Some(queueing_turn) = self.queueing_turn.take() {
-            self.may_queue = Some(self.wait_for(queueing_turn.turn()).await?);
-        }
+        let Some(queueing_turn) = self.queueing_turn.take() else { return Ok(()) };
+        let stuck = self.session.clone().until_stuck();
+        let turn = unless(queueing_turn.turn(), stuck);
+        self.may_queue = match self.single_attempt {
+            // One that has no time waits for nobody who waits for a connection.
+            true => self.in_budget("acquire", turn).await?,
+            false => self.wait_for(turn).await?,
+        };
         Ok(())
     }
 

@@ -4,17 +4,23 @@
 //! 2. Its turn to queue is when they have queued. Where a node of this session stands at the path, that is when their creates have
 //!    left, as a session is first in, first out. Else it is when they are answered: a container that was empty may have been
 //!    collected, and a create that finds no path is made again.
-//! 3. A call that ends before it has queued makes room for those behind it.
+//! 3. A call that ends before it has queued makes room for those behind it. A future that nobody polls any more holds up nobody for
+//!    longer than [`STUCK`] while there is a connection.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::sync::OwnedMutexGuard;
 
 use super::Session;
+use super::wire::LinkState;
 use crate::mutex::lock;
+
+/// How long a call waits for those before it on one connection: an answer comes sooner.
+const STUCK: Duration = Duration::from_secs(2);
 
 /// The calls of a client that have not queued yet, by path.
 #[derive(Default)]
@@ -53,6 +59,17 @@ impl QueueingTurn {
 }
 
 impl Session {
+    /// Resolves when there was one connection for so long that every call would have queued.
+    pub(super) async fn until_stuck(self: Arc<Self>) {
+        loop {
+            let link = self.server_session().link();
+            self.clock().sleep_until(self.now() + STUCK).await;
+            if link.state == LinkState::Up && self.server_session().link() == link {
+                return;
+            }
+        }
+    }
+
     /// A call that is going to queue at `path` is made now.
     pub(crate) fn take_queueing_turn(&self, path: &str) -> QueueingTurn {
         let here = self.call_order.at(path);

@@ -77,7 +77,10 @@ async fn a_lost_connection_says_how_it_leaves_things() {
         };
         let acquiring = lock_of(&client, PATH).acquire_timeout(60 * budget);
         let acquiring = said(soon("acquire", acquiring).await.expect_err("no answer"));
-        assert!(acquiring.contains("Nothing is held, and nothing of this call stays"), "{acquiring}");
+        assert!(
+            acquiring.contains("Nothing is held, and what this call may have made is deleted"),
+            "{acquiring}"
+        );
         let stats = client.queue("/queues/budget", Default::default()).expect("valid").stats().await;
         let updating = config.update(|_| b"two".to_vec());
         for reading in [

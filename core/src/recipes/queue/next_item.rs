@@ -121,12 +121,19 @@ impl SharedQueue {
         }
     }
 
-    /// Waits until what was given up before has gone back, unless the caller does not wait at all.
-    pub(super) async fn until_returned(&self, call: &mut Call) -> Result<()> {
-        match self.returns.are_none() || call.is_single_attempt() {
-            true => Ok(()),
-            false => call.wait_for(self.returns.over()).await,
+    /// Waits until what was given up before has gone back, unless the caller does not wait at all. Whoever waits for that behind this
+    /// call goes on when what this answers is dropped.
+    pub(super) async fn until_returned(
+        &self,
+        call: &mut Call,
+        verb: &'static str,
+    ) -> Result<Option<MutexGuard<'_, ()>>> {
+        if self.returns.are_none() || call.is_single_attempt() {
+            return Ok(None);
         }
+        let over = async { Ok(self.returns.over().await) };
+        // No answer of a server is refused here.
+        Ok(call.receive(verb, over).await?.ok())
     }
 
     /// Hands out the next item, as soon as there is one. Timeout when there is none and the caller does not wait.

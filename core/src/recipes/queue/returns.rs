@@ -3,18 +3,29 @@
 
 use std::sync::{Arc, Mutex};
 
-use tokio::sync::watch;
+use tokio::sync::{MutexGuard, watch};
 
 use crate::mutex::lock;
+use crate::process::Process;
 
-/// How many there are.
-#[derive(Default)]
-pub(super) struct Returns(watch::Sender<usize>);
+/// Those of one client, in one queue.
+pub(super) struct Returns {
+    count: watch::Sender<usize>,
+    /// Those who wait for the last one, in the order of their calls.
+    waiting: tokio::sync::Mutex<()>,
+    process: Process,
+}
+
+impl Default for Returns {
+    fn default() -> Returns {
+        Returns { count: watch::Sender::default(), waiting: Default::default(), process: Process::present() }
+    }
+}
 
 impl Returns {
     /// One goes back, until the answer is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> Return {
-        self.0.send_modify(|count| *count += 1);
+        self.count.send_modify(|count| *count += 1);
         Return(self.clone())
     }
 
@@ -23,14 +34,17 @@ impl Returns {
         UnlessHeard { returns: self.clone(), under_way: Arc::default(), is_heard: false }
     }
 
+    /// Whether there is none, and nobody waits for that.
     pub(super) fn are_none(&self) -> bool {
-        *self.0.borrow() == 0
+        *self.count.borrow() == 0 && self.waiting.try_lock().is_ok()
     }
 
-    /// Returns when there is none.
-    pub(super) async fn over(&self) {
+    /// Returns when there is none. The next one hears of it when what this answers is dropped.
+    pub(super) async fn over(&self) -> MutexGuard<'_, ()> {
+        let next = self.waiting.lock().await;
         // It never ends: we have the other end.
-        let _ = self.0.subscribe().wait_for(|count| *count == 0).await;
+        let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
+        next
     }
 }
 
@@ -38,7 +52,10 @@ pub(super) struct Return(Arc<Returns>);
 
 impl Drop for Return {
     fn drop(&mut self) {
-        self.0.0.send_modify(|count| *count -= 1);
+        // A forked child has none of its parent's.
+        if self.0.process.is_present() {
+            self.0.count.send_modify(|count| *count -= 1);
+        }
     }
 }
 
@@ -64,7 +81,7 @@ impl UnlessHeard {
 
 impl Drop for UnlessHeard {
     fn drop(&mut self) {
-        if !self.is_heard {
+        if !self.is_heard && self.returns.process.is_present() {
             *lock(&self.under_way) = Some(self.returns.begin());
         }
     }

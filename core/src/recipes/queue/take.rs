@@ -8,7 +8,10 @@
 //! somebody has its name, it goes to the end: a name from before would stand in the way of the new numbers. The parent is older
 //! than its items, so its time tells.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Context;
 
 use super::layout::{ItemName, make_claims, make_items};
 use super::listing::{HandedOutItem, ReadItem};
@@ -85,12 +88,21 @@ impl Store {
     /// Takes the next item, as soon as there is one.
     pub(super) async fn take(self: &Arc<Self>, session: Arc<Session>, mut call: Call) -> Result<Got> {
         self.look_after_keys(&session);
-        self.until_returned(&mut call).await?;
+        let mut turn = self.until_returned(&mut call, VERB).await?;
         let mut again = None;
         loop {
             let mut out = match again.take() {
                 Some(out) => out,
-                None => self.next(&session, &mut call, VERB).await?,
+                None => {
+                    let mut next = pin!(self.next(&session, &mut call, VERB));
+                    // Once it looks for an item, it has its place.
+                    let has_place = |cx: &mut Context<'_>| {
+                        let found = next.as_mut().poll(cx);
+                        turn = None;
+                        found
+                    };
+                    poll_fn(has_place).await?
+                }
             };
             let Some(seen) = out.read(&mut call, VERB).await? else {
                 out.mark_gone();

@@ -366,7 +366,9 @@ impl View<'_> {
 
 /// What a queue keeps for itself, or anything below that.
 fn is_of_a_queue(path: &str) -> bool {
-    let is_own = |name: &str| [queue::OWN, queue::DEAD].iter().any(|own| queue_that_has(name, own).is_some());
+    let is_own = |name: &str| {
+        [queue::OWN, queue::DEAD].iter().any(|own| name == *own || queue_that_has(name, own).is_some())
+    };
     path.split('/').any(is_own)
 }
 

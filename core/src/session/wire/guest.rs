@@ -203,11 +203,6 @@ macro_rules! ask {
 }
 
 impl Wire for GuestSession {
-    /// The crate says the same of what was on its way.
-    fn knows_what_left(&self) -> bool {
-        false
-    }
-
     fn session_id(&self) -> u64 {
         self.id
     }

@@ -71,9 +71,10 @@ pub trait Wire: Send + Sync {
     }
     /// How the connection stands at this very moment.
     fn link(&self) -> Link;
-    /// Whether [`WireError::SessionEnded`] says of a request that it was not carried out: it had not left, or was refused.
+    /// Whether [`WireError::SessionEnded`] says of a request that it was not carried out: it had not left, or was refused. The crate
+    /// zookeeper-client says the same of what was on its way.
     fn knows_what_left(&self) -> bool {
-        true
+        false
     }
     /// The server at the other end, or of the connection that has broken, as `host:port`, as far as that is known.
     fn server(&self) -> Option<String> {

@@ -69,6 +69,7 @@ impl Wire for Session {
         session_id() -> u64;
         session_timeout() -> Duration;
         asked() -> Option<Moment>;
+        knows_what_left() -> bool;
         server() -> Option<String>;
         cause() -> Option<String>;
         link_changed(seen: Link) -> Later<()>;

@@ -240,6 +240,10 @@ fn applied(results: Vec<WriteResult<'_>>, chroot: &str) -> Result<Vec<Applied>, 
 }
 
 impl<C: Channel> Wire for OwnSession<C> {
+    fn knows_what_left(&self) -> bool {
+        true
+    }
+
     fn session_id(&self) -> u64 {
         self.connection.seen.session_id()
     }
