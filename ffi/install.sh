@@ -60,15 +60,20 @@ for name in zkrecipes zkrecipes_testing; do
     ln -sfn "lib$name.so.$major" "$lib/lib$name.so"
 done
 archive=$built/libzkrecipes_c.a
+# Other linkers know nothing of groups that are dissolved.
+LD=${LD:-$(command -v ld.bfd || echo ld)} OBJCOPY=${OBJCOPY:-objcopy} AR=${AR:-ar} READELF=${READELF:-readelf}
 if [ "$PROFILE" = release ]; then
+    for tool in "$LD" "$OBJCOPY" "$AR" "$READELF"; do
+        command -v "$tool" >/dev/null || { echo "install.sh: the static library takes $tool of the GNU binutils" >&2 && exit 1; }
+    done
     # One object, of the functions of C and of what they call. Nothing else in it is seen outside, so that a program may have
     # other libraries of Rust beside it. Groups of sections are what linkers keep one of, whichever comes first: they are dissolved.
-    readelf -sW "$archive" | awk '$5 == "GLOBAL" && $7 != "UND" && $8 ~ /^zkr_/ { print $8 }' | sort -u >"$linked/names"
+    "$READELF" -sW "$archive" | awk '$5 == "GLOBAL" && $7 != "UND" && $8 ~ /^zkr_/ { print $8 }' | sort -u >"$linked/names"
     sed 's/^/-u /' "$linked/names" >"$linked/roots"
-    ld -r --gc-sections --force-group-allocation -o "$linked/zkrecipes.o" "@$linked/roots" "$archive"
+    "$LD" -r --gc-sections --force-group-allocation -o "$linked/zkrecipes.o" "@$linked/roots" "$archive"
     # What a compiler of its own version could still optimize is nothing for the tools of others.
-    objcopy --keep-global-symbols="$linked/names" --remove-section=.llvmbc --remove-section=.llvmcmd "$linked/zkrecipes.o"
-    ar rcsD "$linked/libzkrecipes.a" "$linked/zkrecipes.o"
+    "$OBJCOPY" --keep-global-symbols="$linked/names" --remove-section=.llvmbc --remove-section=.llvmcmd "$linked/zkrecipes.o"
+    "$AR" rcsD "$linked/libzkrecipes.a" "$linked/zkrecipes.o"
     archive=$linked/libzkrecipes.a
 fi
 place "$archive" "$lib/libzkrecipes.a" 644

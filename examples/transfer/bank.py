@@ -70,12 +70,15 @@ def finish(proposal: zkrecipes.Proposal) -> None:
 
 with zkrecipes.Client(hosts) as client:
     payments = client.two_phase_commit("/payments")
+    until = time.monotonic() + 2 * client.session_timeout
     while True:
         try:
             payments.join("bank")
             break
         except zkrecipes.Exists:
-            # Who was killed is there until its session ends.
+            # Who was killed is there until its session ends; after that somebody else is the bank.
+            if time.monotonic() > until:
+                raise
             time.sleep(0.2)
     asked = payments.pending()
     # What we prepared and were killed before we voted on may be over without us: then it was aborted.

@@ -84,13 +84,13 @@ async function finish(proposal) {
   console.log('done', id)
 }
 
-/** Who was killed is there until its session ends. */
-async function join(payments) {
+/** Who was killed is there until its session ends; after that somebody else is the shop. */
+async function join(payments, until) {
   for (;;) {
     try {
       return await payments.join('shop')
     } catch (error) {
-      if (error.code !== 'EXISTS') throw error
+      if (error.code !== 'EXISTS' || performance.now() > until) throw error
       await sleep(200)
     }
   }
@@ -98,7 +98,7 @@ async function join(payments) {
 
 const client = await Client.connect(hosts)
 const payments = client.twoPhaseCommit('/payments')
-await join(payments)
+await join(payments, performance.now() + 2 * client.sessionTimeout)
 const asked = await payments.pending()
 // What we prepared and were killed before we voted on may be over without us: then it was aborted.
 for (const { id } of db.prepare("SELECT id FROM payment WHERE state = 'prepared'").all()) {

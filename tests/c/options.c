@@ -27,13 +27,13 @@ void bad_options_are_refused_and_named(void) {
   REFUSED_OPTION(options.size = 0, "ZKR_OPTIONS_INIT");
   REFUSED_OPTION(options.size = 7, "size");
   REFUSED_OPTION(options.size = (size_t)-1, "size");
-  REFUSED_OPTION(options.session_timeout_ms = -1, "session_timeout");
+  REFUSED_OPTION(options.session_timeout_ms = -1, "session_timeout_ms");
   REFUSED_OPTION(options.session_timeout_ms = 0, "session_timeout_ms");
   REFUSED_OPTION(options.session_timeout_ms = INT64_MAX, "session_timeout_ms");
   REFUSED_OPTION(options.connect_timeout_ms = 0, "connect_timeout_ms");
-  REFUSED_OPTION(options.retry_base_ms = -1, "retry");
+  REFUSED_OPTION(options.retry_base_ms = -1, "retry_base_ms");
   REFUSED_OPTION(options.retry_max_ms = 1, "invalid retry_max_ms: must not be shorter than retry_base_ms");
-  REFUSED_OPTION(options.server_tick_ms = -1, "server_tick");
+  REFUSED_OPTION(options.server_tick_ms = -1, "server_tick_ms");
   REFUSED_OPTION(options.server_tick_ms = 5001, "at most half of session_timeout_ms");
   REFUSED_OPTION(options.max_in_flight = 0, "max_in_flight");
   REFUSED_OPTION(options.identity = "", "identity");

@@ -34,7 +34,7 @@ def library(folder: Path) -> tuple[Path | None, str]:
             [compiler, *flags, "-o", new, SOURCE, "-ldl"], capture_output=True, text=True, check=False
         )
         if done.returncode:
-            return None, f"machine.c is not built:\n{done.stderr}"
+            raise RuntimeError(f"machine.c is not built:\n{done.stderr}")
         new.rename(built)
     return built, ""
 

@@ -86,16 +86,17 @@ def test_a_step_of_the_wall_clock_leaves_the_monotonic_one(machine: Machine, pro
     wall_after, monotonic_after = process.clocks()
     passed = monotonic_after - monotonic
     assert 0 <= passed < 10
-    assert abs(wall_after - wall - passed - seconds) < 0.05
+    # Between the two clocks a busy machine may do something else.
+    assert abs(wall_after - wall - passed - seconds) < 0.4
     machine.heal()
     assert abs(process.clocks()[0] - time.time()) < 1
 
 
 def test_a_slow_disk_lets_a_sync_wait(machine: Machine, process: Process) -> None:
-    machine.slow_disk(0.1)
-    assert float(process.ask("sync")[0]) >= 0.2
+    machine.slow_disk(1)
+    assert float(process.ask("sync")[0]) >= 2
     machine.slow_disk(0)
-    assert float(process.ask("sync")[0]) < 0.1
+    assert float(process.ask("sync")[0]) < 1
 
 
 def test_a_full_disk_takes_nothing_and_what_is_printed_is_no_file_of_it(machine: Machine, process: Process) -> None:

@@ -13,7 +13,7 @@ export async function build({ place = placeOrder, ...options } = {}) {
   const app = Fastify(options)
   const client = await Client.connect() // ZKRECIPES_HOSTS
   // After the requests that are under way. TIMEOUT, if no server confirms, would fail the whole closing.
-  app.addHook('onClose', () => client.close({ timeout: 5000 }).catch(() => {}))
+  app.addHook('onClose', () => client.close({ timeout: 5000 }).catch((error) => console.error(error.message)))
 
   const user = { type: 'string', pattern: '^[\\w-]{1,64}$' }
   app.post('/users/:user/orders', { schema: { params: { type: 'object', properties: { user } } } }, async (request, reply) => {

@@ -50,7 +50,7 @@ export async function main(place, work = async (body) => `${body}one line more\n
       console.log(`written with token ${fencingToken}`)
     })
   } finally {
-    await client.close({ timeout: 5000 }).catch(() => {}) // TIMEOUT: no server has confirmed
+    await client.close({ timeout: 5000 }).catch((error) => console.error(error.message)) // no server has confirmed
     await database.end()
   }
 }

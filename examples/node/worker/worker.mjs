@@ -33,7 +33,7 @@ export async function work({ handle = send, concurrency = 4, grace = 10_000 } = 
   } catch (error) {
     if (!stop.signal.aborted) throw error
   } finally {
-    await client.close({ timeout: 5000 }).catch(() => {}) // TIMEOUT: no server has confirmed
+    await client.close({ timeout: 5000 }).catch((error) => console.error(error.message)) // no server has confirmed
   }
   console.log('stopped')
 }
