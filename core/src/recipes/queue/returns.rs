@@ -9,17 +9,12 @@ use crate::mutex::lock;
 use crate::process::Process;
 
 /// Those of one client, in one queue.
+#[derive(Default)]
 pub(super) struct Returns {
     count: watch::Sender<usize>,
     /// Those who wait for the last one, in the order of their calls.
     waiting: tokio::sync::Mutex<()>,
     process: Process,
-}
-
-impl Default for Returns {
-    fn default() -> Returns {
-        Returns { count: watch::Sender::default(), waiting: Default::default(), process: Process::present() }
-    }
 }
 
 impl Returns {
