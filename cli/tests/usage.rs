@@ -280,7 +280,7 @@ fn a_reader_that_leaves_early_is_no_error_to_talk_about() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let mut child =
-        command(&server, &["ls", "/a"]).stdout(writer).stderr(Stdio::piped()).spawn().expect("built");
+        command(&server, &["ls", "--json", "/a"]).stdout(writer).stderr(Stdio::piped()).spawn().expect("built");
     assert_eq!(support::code(support::wait(&mut child)), 128 + libc::SIGPIPE);
     let said = std::io::read_to_string(child.stderr.take().expect("piped")).expect("text");
     assert_eq!(said, "");
@@ -292,7 +292,7 @@ fn output_that_cannot_be_written_is_status_74() {
     let server = server();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("it is always there");
     let mut child =
-        command(&server, &["ls", "/a"]).stdout(full).stderr(Stdio::null()).spawn().expect("built");
+        command(&server, &["ls", "--json", "/a"]).stdout(full).stderr(Stdio::null()).spawn().expect("built");
     assert_eq!(support::code(support::wait(&mut child)), 74);
 }
 
