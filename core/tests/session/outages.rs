@@ -88,6 +88,9 @@ async fn who_gives_no_time_does_not_wait_for_a_server() {
         for state in [State::Suspended, State::Lost] {
             ground.go_away();
             eventually("there is no connection", || client.state() == state).await;
+            // One that has time, and was there before: nobody without time waits behind it.
+            let patient = tokio::spawn(lock_of(&client, &format!("{PATH}/lock")).acquire());
+            eventually("it waits", || client.metrics().waiting == 1).await;
             let began = Instant::now();
             let errors = [
                 soon("the end", lock.try_acquire()).await.expect_err("no server"),
@@ -105,6 +108,8 @@ async fn who_gives_no_time_does_not_wait_for_a_server() {
                 assert!(error.to_string().contains("no connection"), "{error}");
             }
             assert!(after < Duration::from_secs(10), "{state:?}: {after:?} for all");
+            patient.abort();
+            eventually("nobody waits", || client.metrics().waiting == 0).await;
         }
         ground.come_back();
         eventually("there is one", || client.state() == State::Connected).await;
