@@ -253,7 +253,7 @@ def test_arguments_are_bytes(hosts: str, locale: dict[str, str]) -> None:
 
 
 def test_nobody_who_reads_is_no_error_but_a_status(hosts: str) -> None:
-    with start(hosts, "ls", PATH) as child:
+    with start(hosts, "ls", "--json", PATH) as child:
         assert child.stdout
         child.stdout.close()
         assert child.wait(SOON) == 128 + signal.SIGPIPE
