@@ -8,9 +8,9 @@
  *
  * A function begins the verb at once; co_await waits for its end and gives the answer or throws a zkr::Error.
  * The arguments are copied, so they need not live longer than the call. A temporary that it is asked of, as
- * in acquire(client.lock(path)), or what is moved in, is kept until the end; one with a name that is destroyed
- * before withdraws what waits through it, which throws Cancelled. What was begun and is not awaited, because it or its
- * coroutine is destroyed, is withdrawn: what it acquires all the same is released.
+ * in acquire(client.lock(path)), or what is moved in, is kept until the end; one with a name that is
+ * destroyed before withdraws what waits through it, which throws Cancelled. What was begun and is not
+ * awaited, because it or its coroutine is destroyed, is withdrawn: what it acquires all the same is released.
  *
  * Where it goes on. A coroutine goes on where callbacks run: inside Client::dispatch once event_fd() was
  * asked for, else on a delivery thread of the library. No verb may block there, which throws Deadlock: await
