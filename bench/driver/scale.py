@@ -202,7 +202,7 @@ def fleet(arena: Arena) -> dict[str, Any]:
 def figures_of(worker: Worker, server: Server, path: str, name: str, state: str, count: int) -> dict[str, Any]:
     before_client, before_server = status(worker.pid), [status(pid)["VmRSS"] for pid in server.pids]
     worker.tell("fleet", patience=300, clients=count, state=state, path=path)
-    # What comes once is over by then: who is first behind its own client looks again when nothing has moved for two seconds.
+    # What comes once is over by then: who is first behind its own client looks again after two quiet seconds.
     time.sleep(FLEET_SESSION_MS / 1000)
     begun = time.monotonic()
     requests, server_cpu, client_cpu = server.requests(), server.cpu(), cpu(worker.pid)

@@ -279,8 +279,11 @@ fn a_reader_that_leaves_early_is_no_error_to_talk_about() {
     let server = server();
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
-    let mut child =
-        command(&server, &["ls", "--json", "/a"]).stdout(writer).stderr(Stdio::piped()).spawn().expect("built");
+    let mut child = command(&server, &["ls", "--json", "/a"])
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("built");
     assert_eq!(support::code(support::wait(&mut child)), 128 + libc::SIGPIPE);
     let said = std::io::read_to_string(child.stderr.take().expect("piped")).expect("text");
     assert_eq!(said, "");
