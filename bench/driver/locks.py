@@ -85,11 +85,11 @@ def background(arena: Arena) -> dict[str, Any]:
 def disjoint(arena: Arena) -> dict[str, Any]:
     """Many locks of one client at the same time; the time is that of all pairs, divided by their number."""
     found = []
-    sizes = [100] if arena.quick else [1, 10, 100]
+    sizes = [100] if arena.quick else [1, 10, 100, 1000]
     for paths in sizes:
-        for name in arena.has(EVERYBODY):
+        for name in arena.has(EVERYBODY if paths < 1000 else ["raw", "rust", "c", "aio", "node"]):
             path = arena.path()
-            ops = {1: 100, 10: 300, 100: 600}[paths]
+            ops = {1: 100, 10: 300, 100: 600, 1000: 2000}[paths]
             found.append(
                 Contestant(
                     name,
@@ -105,14 +105,17 @@ def disjoint(arena: Arena) -> dict[str, Any]:
     return {"rows": rows(found)}
 
 
-def line_of(arena: Arena, workers: list[Worker], waiters: int, times: int, server: Server) -> Turn:
+def line_of(
+    arena: Arena, workers: list[Worker], waiters: int, times: int, server: Server, each_has_a_session: bool = False
+) -> Turn:
     """They queue behind a holder; it lets go, and everybody has a turn, or several. The time of one hand-off is the
     mean, from the release until the last one holds."""
     path = arena.path()
     workers[0].tell("hold", path=path)
     each_has = waiters // len(workers)
     for worker in workers:
-        worker.tell("queue", path=path, waiters=each_has, times=times)
+        sessions = {"sessions": each_has} if each_has_a_session else {}
+        worker.tell("queue", path=path, waiters=each_has, times=times, **sessions)
     server.wait_for_children(path, each_has * len(workers) + 1)
     begun = workers[0].tell("drop")["at"]
     stamps: list[int] = []
@@ -129,22 +132,37 @@ def line_of(arena: Arena, workers: list[Worker], waiters: int, times: int, serve
 
 
 def hand_off(arena: Arena) -> dict[str, Any]:
-    """Waiters that come once, and such that queue again at once."""
+    """Waiters that come once, and such that queue again at once: of one client, of several processes, or of a session
+    each."""
     found: list[Contestant] = []
     server = arena.server()
 
-    def add(case: str, waiters: int, times: int, processes: int = 1) -> None:
+    def add(case: str, waiters: int, times: int, processes: int = 1, a_session_each: bool = False) -> None:
         for name in arena.has(list(MOST_WAITERS)):
-            if waiters > MOST_WAITERS[name] or (processes > 1 and name not in ("rust", "c", "curator", "kazoo")):
+            if waiters > MOST_WAITERS[name]:
+                continue
+            if processes > 1 and name not in ("rust", "c", "curator", "kazoo"):
+                continue
+            if a_session_each and name not in ("rust", "curator"):
                 continue
 
             def workers(name: str = name) -> list[Worker]:
                 return [arena.worker(name, number=number) for number in range(processes)]
 
             def turn(workers: Callable[[], list[Worker]] = workers) -> Turn:
-                return line_of(arena, workers(), waiters, times, server)
+                return line_of(arena, workers(), waiters, times, server, a_session_each)
 
             found.append(Contestant(name, case, turn, workers, waiters))
+
+    def floor(case: str, verb: str, ops: int, **parameters: int) -> None:
+        """What the raw socket does that is nothing but what `case` has to send."""
+        path = arena.path()
+        found.append(
+            Contestant(
+                "raw", case, lambda: whole(arena.worker("raw").tell(verb, path=path, **parameters), ops),
+                one_worker(arena, "raw"),
+            )
+        )  # fmt: skip
 
     def round_of(rounds: int, warm_up: int = 1) -> list[dict[str, Any]]:
         """With a raw write in each round, and everybody in one."""
@@ -160,27 +178,48 @@ def hand_off(arena: Arena) -> dict[str, Any]:
         found.clear()
         return result
 
-    add("2 that queue again", 2, 40)
+    again = "that queue again"
+    add(f"2 {again}", 2, 40)
     add("10 once", 10, 1)
     add("100 once", 100, 1)
     if arena.quick:
         return {"rows": round_of(arena.rounds(3))}
-    add("100 that queue again", 100, 3)
-    add("100 once, in 4 processes", 100, 1, 4)
+    add(f"100 {again}", 100, 5)
+    # Their line is one client's, whose requests are pairs of a create and a delete, as many at a time as it likes.
+    floor(f"100 {again}", "disjoint", 500, paths=100, ops=500)
     result = round_of(arena.rounds(5))
+    for processes, waiters, times in ((2, 2, 40), (4, 4, 20), (4, 100, 3)):
+        case = f"{waiters} {again}, in {processes} processes"
+        add(case, waiters, times, processes, a_session_each=waiters > processes)
+        floor(case, "turns", waiters * times, sockets=waiters, times=times)
+    result += round_of(arena.rounds(5))
+    arena.dismiss()
     add("1000 once", 1000, 1)
     large = round_of(min(3, arena.rounds(2)), 0)
     add("5000 once", 5000, 1)
     add("1000 once, in 4 processes", 1000, 1, 4)
-    add("1000 that queue again", 1000, 2)
+    add(f"1000 {again}", 1000, 2)
     found[:] = [one for one in found if one.library in ("rust", "c", "curator")]
     largest = round_of(min(3, arena.rounds(1)), 0)
     # The processes beyond the first one are needed no more.
     arena.dismiss()
-    for one in large + largest:
-        if one["library"] == "raw":
-            one["case"] += f", beside {1000 if any(one is other for other in large) else 5000} waiters"
-    return {"rows": result + large + largest}
+    add("10 once, a session each", 10, 1, a_session_each=True)
+    few = round_of(arena.rounds(5))
+    arena.dismiss()
+    add("1000 once, a session each", 1000, 1, a_session_each=True)
+    found[:] = [one for one in found if one.library == "rust"]
+    many = round_of(min(3, arena.rounds(2)))
+    arena.dismiss()
+    for part, beside in (
+        (large, "1000 waiters"),
+        (largest, "5000 waiters"),
+        (few, "10 sessions"),
+        (many, "1000 sessions"),
+    ):
+        for one in part:
+            if one["library"] == "raw":
+                one["case"] += f", beside {beside}"
+    return {"rows": result + large + largest + few + many}
 
 
 def local(arena: Arena) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def into_readme(folder: Path, readme: Path) -> None:
 
 RATIOS = [
     ("acquire and release, free", "lock", "acquire and release", "acquire and release"),
-    ("hand-off, 100 waiters", "handoff", "100 once", "a write"),
+    ("hand-off, 100 waiters", "handoff", "100 that queue again", "100 that queue again"),
     ("100 locks at once", "disjoint", "100 paths", "100 paths"),
     ("take an item from a queue", "queue", "get", ""),
     ("50 enter and leave a double barrier", "barrier", "50 members", ""),
@@ -259,7 +259,7 @@ def draw(results: Results, folder: Path) -> Iterator[tuple[str, str]]:
 BARS = [
     ("lock", "lock", "acquire and release", "ns", "Acquire and release a free lock"),
     ("lock-cpu", "lock", "acquire and release", "client_cpu_ns", "Processor time of the client for that"),
-    ("handoff-100", "handoff", "100 once", "ns", "One hand-off, with 100 waiters"),
+    ("handoff-100", "handoff", "100 that queue again", "ns", "One hand-off, with 100 waiters"),
     (
         "start",
         "start",

@@ -101,14 +101,28 @@ def targets(results: Results) -> Iterator[Target]:
     yield faster(
         "100 locks at once, to raw pipelined pairs", "disjoint", ("rust", "100 paths"), ("raw", "100 paths"), 0.9
     )
+    thousand = "1000 paths"
+    yield less(
+        "1,000 locks at once in asyncio, of that in Rust", "disjoint", ("aio", thousand), ("rust", thousand), 1.2
+    )
     for face, title in (("c", "C"), ("rust", "Rust, awaited")):
         work = f"client CPU of acquire and release in {title}, of the raw socket's"
         yield less(work, "lock", (face, both), ("raw", both), 2.0, "client_cpu_ns")
-    hundred = "100 once"
-    yield less("hand-off, 100 waiters, of one raw write", "handoff", ("rust", hundred), ("raw", "a write"), 1.3)
-    yield faster("the same per second, to Curator's", "handoff", ("rust", hundred), ("curator", hundred), 3)
-    yield faster("the same per second, to kazoo's", "handoff", ("rust", hundred), ("kazoo", hundred), 5)
-    yield Target("hand-off, 5,000 waiters, of that of 100", of_medians(results, "5000 once", hundred), 1.15, True)
+    again = "100 that queue again"
+    line = "hand-off, 100 waiters of one client that queue again"
+    yield faster(f"{line}, per second, to Curator's", "handoff", ("rust", again), ("curator", again), 5)
+    yield faster(f"{line}, per second, to kazoo's", "handoff", ("rust", again), ("kazoo", again), 10)
+    yield less(f"{line}, of raw pipelined pairs", "handoff", ("rust", again), ("raw", again), 1.3)
+    counted = results.row("handoff", "rust", again)
+    yield Target(f"requests of each, {line}", counted["requests"] if counted else None, 2.1, True, "")
+    yield Target("hand-off, 5,000 waiters, of that of 10", of_medians(results, "5000 once", "10 once"), 1.15, True)
+    for processes, waiters in ((2, 2), (4, 4), (4, 100)):
+        case = f"{waiters} that queue again, in {processes} processes"
+        between = f"hand-off between processes, {waiters} waiters"
+        yield less(f"{between}, of raw sockets that do the same", "handoff", ("rust", case), ("raw", case), 1.3)
+        yield faster(f"{between}, per second, to Curator's", "handoff", ("rust", case), ("curator", case), 1.5)
+    sessions = of_medians(results, "1000 once, a session each", "10 once, a session each")
+    yield Target("hand-off, 1,000 sessions, of that of 10", sessions, 2, True)
     local = results.row("local", "rust", "100 waiters of one client")
     yield Target("local hand-off, per second", 1e9 / local["ns"] if local else None, 1e6, False, "")
     yield faster(
@@ -163,6 +177,8 @@ def targets(results: Results) -> Iterator[Target]:
     )
     alone = "get, 8 clients, each its own queue"
     yield faster("queue: get, 8 clients, each its own queue, to one", "queue", ("rust", alone), ("rust", "get"), 3)
+    fifty = "50 members"
+    yield faster("double barrier, 50 members, to Curator's", "barrier", ("rust", fifty), ("curator", fifty), 3)
     far = [
         results.row("distance", "rust", f"{case}, 5 ms each way")
         for case in ("acquire and release", "hand-off, 10 waiters")

@@ -7,8 +7,8 @@ use std::io::{Read, Write, stdin};
 use std::net::TcpStream;
 
 use zkrecipes_protocol::{
-    Acl, Code, CreateArgs, Hello, Op, Reader, Reply, ReplyHead, Request, SubRead, SubWrite, WriteResult,
-    Writer, frame_at,
+    Acl, Code, CreateArgs, Event, EventKind, Hello, Op, Reader, Reply, ReplyHead, Request, SubRead, SubWrite,
+    WriteResult, Writer, XID_EVENT, frame_at,
 };
 
 use crate::line::{Answer, Order, done, list, now, say};
@@ -22,6 +22,7 @@ const DATA: [u8; 100] = [b'x'; 100];
 #[derive(Copy, Clone)]
 enum Mode {
     Persistent = 0,
+    Ephemeral = 1,
     PersistentSequential = 2,
     EphemeralSequential = 3,
 }
@@ -39,6 +40,7 @@ fn obey(order: &Order, hosts: &str, milliseconds: u64) -> Answer {
     let mut socket = connect()?;
     let answer = match order.verb.as_str() {
         "get" => consume(order, &mut socket, connect),
+        "turns" => take_turns(order, &mut socket, connect),
         _ => perform(order, &mut socket),
     };
     socket.call(&Request::Close)?;
@@ -131,6 +133,42 @@ fn consume(order: &Order, socket: &mut Socket, connect: impl Fn() -> Outcome<Soc
     Ok(Some(format!("took={took}")))
 }
 
+/// What contenders send that queue again, each in a thread and a session of its own: who hears that the node of the one
+/// before has gone deletes its own and makes it again. The names are known, so that nobody has to list.
+fn take_turns(order: &Order, socket: &mut Socket, connect: impl Fn() -> Outcome<Socket>) -> Answer {
+    let (count, times) = (order.number("sockets"), order.number("times"));
+    socket.ensure(order.path())?;
+    let name = |nth: usize| format!("{}/{}", order.path(), nth % count);
+    let mut contenders = Vec::new();
+    for nth in 0..count {
+        let mut contender = connect()?;
+        contender.create(&name(nth), b"bench", Mode::Ephemeral)?;
+        contenders.push((contender, name(nth), name(nth + count - 1)));
+    }
+    // Who begins hears of nobody the first time; its predecessor is there until everybody had a turn.
+    for (contender, _, before) in contenders.iter_mut().skip(1) {
+        contender.watch(before)?;
+    }
+    let begun = now();
+    std::thread::scope(|scope| {
+        let turns: Vec<_> = contenders
+            .iter_mut()
+            .enumerate()
+            .map(|(nth, (contender, own, before))| {
+                scope.spawn(move || {
+                    contender.turns(own, before, times, nth == 0).map_err(|error| error.to_string())
+                })
+            })
+            .collect();
+        turns.into_iter().try_for_each(|turns| turns.join().expect("a contender does not panic"))
+    })?;
+    let took = now() - begun;
+    for (mut contender, ..) in contenders {
+        contender.call(&Request::Close)?;
+    }
+    Ok(Some(format!("took={took}")))
+}
+
 /// Nobody waits for a deletion: it leaves, and the next create behind it. So its answer comes before that of the create.
 fn background(order: &Order, socket: &mut Socket) -> Answer {
     socket.ensure(order.path())?;
@@ -195,13 +233,16 @@ struct Socket {
     read: Vec<u8>,
     at: usize,
     xid: i32,
+    /// What watches have told.
+    events: Vec<EventKind>,
 }
 
 impl Socket {
     fn connect(host: &str, milliseconds: u64) -> Outcome<Socket> {
         let stream = TcpStream::connect(host)?;
         stream.set_nodelay(true)?;
-        let mut socket = Socket { stream, out: Vec::new(), read: Vec::new(), at: 0, xid: 0 };
+        let mut socket =
+            Socket { stream, out: Vec::new(), read: Vec::new(), at: 0, xid: 0, events: Vec::new() };
         let timeout = milliseconds as i32;
         let hello = Hello { zxid_seen: 0, timeout, session: 0, password: &[0; 16], read_only: Some(false) };
         socket.out.extend(hello.frame());
@@ -218,7 +259,10 @@ impl Socket {
 
     /// The next answer: what comes behind its head. Whatever was sent before leaves first, in one write.
     fn answer(&mut self) -> Outcome<Vec<u8>> {
-        let frame = self.frame()?;
+        let mut frame = self.frame()?;
+        while self.note_event(&frame)? {
+            frame = self.frame()?;
+        }
         let mut r = Reader::new(&frame);
         match ReplyHead::read(&mut r).map_err(|_| UNREADABLE)?.err {
             0 => Ok(r.rest().to_vec()),
@@ -270,6 +314,60 @@ impl Socket {
 
     fn send_delete(&mut self, path: &str) {
         self.send(&Request::Write(SubWrite::Delete { path: path.into(), version: -1 }));
+    }
+
+    /// So many turns, each when the one before has let go.
+    fn turns(&mut self, own: &str, before: &str, times: usize, is_first: bool) -> Outcome<()> {
+        for turn in 0..times {
+            if turn > 0 || !is_first {
+                self.event(EventKind::Deleted)?;
+            }
+            // Asked for ahead of the deletion: afterwards it may have gone and come again.
+            self.send(&Request::Exists { path: before.into(), watch: true });
+            self.send_delete(own);
+            self.send_create(own, b"bench", Mode::Ephemeral);
+            let is_there = self.is_there()?;
+            self.answer()?;
+            self.answer()?;
+            if !is_there {
+                self.event(EventKind::Created)?;
+                self.watch(before)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn watch(&mut self, path: &str) -> Outcome<()> {
+        self.send(&Request::Exists { path: path.into(), watch: true });
+        self.is_there().map(drop)
+    }
+
+    fn is_there(&mut self) -> Outcome<bool> {
+        match self.answer() {
+            Ok(_) => Ok(true),
+            Err(error) if error.downcast_ref() == Some(&Refusal(Code::NoNode as i32)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The next event, if none has come with an answer.
+    fn event(&mut self, kind: EventKind) -> Outcome<()> {
+        while !self.events.contains(&kind) {
+            let frame = self.frame()?;
+            self.note_event(&frame)?;
+        }
+        self.events.retain(|event| *event != kind);
+        Ok(())
+    }
+
+    /// Whether it is an event: what is no answer.
+    fn note_event(&mut self, frame: &[u8]) -> Outcome<bool> {
+        let mut r = Reader::new(frame);
+        if ReplyHead::read(&mut r).map_err(|_| UNREADABLE)?.xid != XID_EVENT {
+            return Ok(false);
+        }
+        self.events.extend(Event::read(&mut r).map_err(|_| UNREADABLE)?.kind);
+        Ok(true)
     }
 
     /// Takes these items, one after the other.

@@ -141,7 +141,8 @@ public class CuratorWorker {
                 return "at=" + begun;
             }
             case "queue":
-                queue(client, path, number("waiters"), number("times"));
+                int several = Integer.parseInt(parameters.getOrDefault("sessions", "1"));
+                queue(sessions(several), path, number("waiters"), number("times"));
                 return "";
             case "finish": {
                 List<long[]> stamps = new ArrayList<>();
@@ -255,8 +256,9 @@ public class CuratorWorker {
         }
     }
 
-    void queue(CuratorFramework client, String path, int count, int times) {
+    void queue(List<CuratorFramework> sessions, String path, int count, int times) {
         for (int n = 0; n < count; n++) {
+            CuratorFramework client = sessions.get(n % sessions.size());
             waiters.add(threads.submit(() -> {
                 InterProcessMutex mutex = new InterProcessMutex(client, path);
                 long[] stamps = new long[times];

@@ -56,7 +56,7 @@ impl Worker {
             "disjoint" => self.disjoint(order).await,
             "hold" => self.hold(order).await,
             "drop" => self.drop(),
-            "queue" => self.queue(order),
+            "queue" => self.queue(order).await,
             "finish" => self.finish().await,
             "local" => self.local(order).await,
             "readwrite" => self.read_write(order).await,

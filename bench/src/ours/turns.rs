@@ -62,11 +62,14 @@ impl Worker {
         Ok(Some(format!("at={begun}")))
     }
 
-    /// Waiters with a handle each; each acquires so many times, and lets go at once.
-    pub fn queue(&mut self, order: &Order) -> Answer {
+    /// Waiters with a handle each, in one session or in several; each acquires so many times, and lets go at once.
+    pub async fn queue(&mut self, order: &Order) -> Answer {
         let times = order.number("times");
-        for _ in 0..order.number("waiters") {
-            let (lock, stamps) = (self.lock(order.path())?, self.stamps.clone());
+        let sessions = order.text_or("sessions", "1").parse()?;
+        self.sessions(sessions).await?;
+        for nth in 0..order.number("waiters") {
+            let lock = self.clients[nth % sessions].lock(order.path(), LockOptions::default())?;
+            let stamps = self.stamps.clone();
             self.waiters.push(spawn(async move {
                 for _ in 0..times {
                     let held = lock.acquire().await.expect("the lock");
