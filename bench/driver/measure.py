@@ -118,10 +118,11 @@ class Arena:
         hosts: str | None = None,
         session_ms: int = SESSION_MS,
         environment: dict[str, str] | None = None,
+        waits: bool = True,
     ) -> Worker:
         library = self.libraries[name]
         command = [*library.command, hosts or self.server().first, str(session_ms)]
-        return Worker(name, command, library.environment | (environment or {}))
+        return Worker(name, command, library.environment | (environment or {}), waits)
 
     def dismiss(self, name: str | None = None) -> None:
         for key in [key for key in self._workers if name in (None, key[0])]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import select
@@ -142,7 +143,9 @@ class Worker:
     # Those that were started and may live.
     all: ClassVar[set[Worker]] = set()
 
-    def __init__(self, name: str, command: Sequence[str | Path], environment: dict[str, str]) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str | Path], environment: dict[str, str], waits: bool = True
+    ) -> None:
         self.name = name
         self.begun = time.monotonic_ns()
         self._process = subprocess.Popen(
@@ -156,13 +159,17 @@ class Worker:
         os.set_blocking(self._process.stdout.fileno(), False)
         os.set_blocking(self._process.stderr.fileno(), False)
         self._buffer = b""
+        Worker.all = {worker for worker in Worker.all if worker.lives} | {self}
+        if waits:
+            self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
         first, said = self._line(PATIENCE).split(), ""
         if not first or first[0] != "ready":
             said = self._complaint()
             self.kill()
-            raise Failed(f"{name} does not start: {' '.join(first)} {said}")
+            raise Failed(f"{self.name} does not start: {' '.join(first)} {said}")
         self.ready_at = time.monotonic_ns()
-        Worker.all = {worker for worker in Worker.all if worker.lives} | {self}
         self.facts = parsed(first[1:])
 
     @property
@@ -196,9 +203,19 @@ class Worker:
         self.kill()
         raise Failed(f"{self.name}, {verb}: {kind} {' '.join(words)} {complaint}".strip())
 
+    @property
+    def output(self) -> int:
+        """The descriptor that says when there is an answer."""
+        return self._process.stdout.fileno()
+
+    def let_end(self) -> None:
+        """It ends once it has done what it was told; nobody waits for that."""
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+
     def end(self) -> None:
         try:
-            self._process.stdin.close()
+            self.let_end()
             self._process.wait(10)
         except (OSError, subprocess.TimeoutExpired):
             self.kill()
@@ -207,20 +224,27 @@ class Worker:
         self._process.send_signal(signal.SIGTERM if softly else signal.SIGKILL)
         self._process.wait()
 
+    def lines(self) -> int:
+        """How many lines have come that nobody has asked for yet."""
+        if not self._read():
+            raise Failed(f"{self.name} has ended: {self._complaint()}")
+        return self._buffer.count(b"\n")
+
+    def _read(self) -> bytes:
+        part = os.read(self.output, 1 << 20)
+        self._buffer += part
+        return part
+
     def _line(self, patience: float) -> str:
         """The next line; nothing if the process has ended or is stuck."""
         end = time.monotonic() + patience
-        out = self._process.stdout.fileno()
         while b"\n" not in self._buffer:
             left = end - time.monotonic()
             if left <= 0:
                 return f"stuck for {patience:.0f} s"
-            readable, _, _ = select.select([out], [], [], left)
-            if readable:
-                part = os.read(out, 1 << 20)
-                if not part:
-                    return ""
-                self._buffer += part
+            readable, _, _ = select.select([self.output], [], [], left)
+            if readable and not self._read():
+                return ""
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line.decode(errors="replace")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 from .libraries import RUST, TITLES
 from .locks import EVERYBODY, MOST_WAITERS, line_of
 from .measure import Arena, Contestant, Turn, each, play, progress, quantile, rows
-from .processes import Failed, Server, Unsupported, Worker, cpu, status, zookeeper
+from .processes import PATIENCE, Failed, Server, Unsupported, Worker, cpu, status, zookeeper
 
 
 @contextlib.contextmanager
@@ -92,12 +93,92 @@ def start_up(arena: Arena) -> dict[str, Any]:
     played = [one for one in found if one.play is not nobody]
     play(arena, played, arena.rounds(3))
     result = rows(found)
+    at_once = crowds(arena)
     for one in result:
         for figure in ("client_cpu_ns", "server_cpu_ns", "requests", "wake_ups"):
             one.pop(figure)
         if imported := sorted(imports.get(one["library"], [])):
             one["import_ns"] = imported[len(imported) // 2]
-    return {"rows": result}
+    return {"rows": result + at_once}
+
+
+# How many processes of each start at once: of ours in Rust also as many as of the others, to be compared with them.
+AT_ONCE = {100: ["rust", "c"], 20: ["rust", "python", "node", "kazoo"], 10: ["rust", "curator"]}
+FEW_AT_ONCE = {10: ["rust", "c", "python", "node", "curator", "kazoo"]}
+
+
+def crowds(arena: Arena) -> list[dict[str, Any]]:
+    """So many processes that start at once: from the start of the first until the median one has had its first lock, on
+    a path of its own, and until the last one has. The driver starts one after the other, and says how long it took."""
+    found: list[Contestant] = []
+    for count, names in (FEW_AT_ONCE if arena.quick else AT_ONCE).items():
+        for name in arena.has(names):
+            found += crowd(arena, name, count)
+    play(arena, [one for one in found if one.play is not nobody], 2, warm_up=0)
+    result = rows(found)
+    for one in result:
+        if not one["case"].endswith("the last has had its lock"):
+            for figure in ("client_cpu_ns", "server_cpu_ns", "requests", "wake_ups"):
+                one.pop(figure)
+    return result
+
+
+def crowd(arena: Arena, name: str, count: int) -> list[Contestant]:
+    case = f"{count} processes at once"
+    started, median = (
+        Contestant(name, f"{case}: {until}", nobody, list)
+        for until in ("the last is started", "the median one has had its lock")
+    )
+    all_of_them: list[Worker] = []
+
+    def turn() -> Turn:
+        path = arena.path()
+        try:
+            for number in range(count):
+                worker = arena.start(name, waits=False)
+                all_of_them.append(worker)
+                # It reads this once it has its session.
+                worker.order("lock", path=f"{path}/{number}", ops=1)
+            begun, last_begun = all_of_them[0].begun, time.monotonic_ns()
+            stamps = sorted(stamp - begun for stamp in answered(all_of_them))
+        except (Failed, OSError):
+            end_all(all_of_them)
+            raise
+        started.turns.append(Turn([last_begun - begun], count))
+        median.turns.append(Turn([quantile(list(map(float, stamps)), 0.5)], count))
+        return Turn([stamps[-1]], count)
+
+    last = Contestant(
+        name, f"{case}: the last has had its lock", turn, lambda: all_of_them, clean=lambda: end_all(all_of_them)
+    )
+    return [started, median, last]
+
+
+def answered(workers: list[Worker]) -> list[int]:
+    """When each of them has said that it is ready, and what came of its order."""
+    stamps = []
+    by_output = {worker.output: worker for worker in workers}
+    end = time.monotonic() + PATIENCE
+    while by_output:
+        readable, _, _ = select.select(list(by_output), [], [], max(0.0, end - time.monotonic()))
+        if not readable:
+            raise Failed(f"{len(by_output)} of {len(workers)} had no lock after {PATIENCE:.0f} s")
+        for output in readable:
+            if by_output[output].lines() >= 2:
+                stamps.append(time.monotonic_ns())
+                del by_output[output]
+    for worker in workers:
+        worker.wait_until_ready()
+        worker.answer("lock")
+    return stamps
+
+
+def end_all(workers: list[Worker]) -> None:
+    for worker in workers:
+        worker.let_end()
+    for worker in workers:
+        worker.end()
+    workers.clear()
 
 
 def nobody() -> Turn:

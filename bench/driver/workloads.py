@@ -68,7 +68,11 @@ WORKLOADS = {
         "From the call that sets until another session's stream has told it; raw is the write.",
         recipes.watch,
     ),
-    "start": Workload("Starting up", "A process, its session, its first lock.", scale.start_up),
+    "start": Workload(
+        "Starting up",
+        "A process, its session, its first lock; and many processes that start at once on this machine.",
+        scale.start_up,
+    ),
     "lock3": Workload(
         "A free lock on three servers",
         "The same as on one, on an ensemble on this machine.",
