@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from driver import plots, report
+from driver import plots, report, restart
 from driver.measure import Contestant, Turn, row
 from driver.processes import parsed
 from driver.reasons import reason
@@ -95,6 +95,37 @@ def test_the_report_has_what_was_measured_and_its_plots_follow_the_reader(tmp_pa
     assert filled.endswith("\nafter\n")
     assert "| 1.10 |" in filled
     assert "old" not in filled
+
+
+def test_a_fleet_is_quiet_once_it_sends_what_it_sent_before() -> None:
+    # 100 a second before; 300 a second for four seconds after the server was back, then as before.
+    sent = [(second, 300 * min(second, 4) + 100 * max(0, second - 4)) for second in range(13)]
+    samples = [restart.Sample(float(at), requests, 0, 0) for at, requests in sent]
+    quiet = restart.first_quiet(samples, 100.0)
+    assert quiet
+    # Ten requests in a hundred more than before are no noise that counts.
+    assert quiet.at == 4.0
+    assert quiet.requests == 1200
+    assert restart.first_quiet(samples[:8], 100.0) is None, "five seconds of silence have not passed"
+
+
+def test_the_report_says_what_a_restart_cost_and_who_was_not_back(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    told = {
+        "library": "rust", "case": "2,000 clients, restart 1", "size": 2000, "usual_requests_per_second": 100.0,
+        "serves_s": 1.0, "quiet_s": 3.0, "back_s": 2.5, "requests": 4200, "server_cpu_s": 1.5, "client_cpu_s": 0.5,
+        "uncertain_s": 0.0, "holders": 200, "lost": 0, "gave_up": 0,
+    }  # fmt: skip
+    late = told | {"library": "kazoo", "quiet_s": None, "back_s": None, "lost": 7}
+    found = {"rows": [told, late], "session_ms": 10_000, "noise": QUIET, "problems": []}
+    (tmp_path / "data" / "restart.json").write_text(json.dumps(found))
+    run = {"command": "make bench", "machine": {"cores": 2}, "versions": {}, "missing": {}}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    report.write(tmp_path)
+    text = (tmp_path / "report.md").read_text()
+    # What it sends anyway in the two seconds from 1.0 to 3.0 is not counted.
+    assert "| 1.00 | 2.50 | 0.00 | 200 | 0 | 0 | 3.00 | 4,200 | 2.0 | 1.50 | 0.50 |" in text
+    assert "| not within a minute | 0.00 | 200 | 7 |" in text
 
 
 def test_an_answer_is_words_numbers_and_lists() -> None:

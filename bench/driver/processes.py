@@ -91,6 +91,15 @@ class Server:
     def close(self) -> None:
         self.ensemble.close()
 
+    def crash(self) -> tuple[int, int]:
+        """Kills the server and starts it again with the data that it has, so that sessions outlive it. When it was
+        killed, and when it served again."""
+        (node,) = self.ensemble.nodes
+        killed_at = time.monotonic_ns()
+        node.kill()
+        node.start()
+        return killed_at, time.monotonic_ns()
+
     @property
     def pids(self) -> list[int]:
         return [node.pid for node in self.ensemble.nodes if node.pid]

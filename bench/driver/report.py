@@ -151,6 +151,8 @@ def table(name: str, results: Results) -> Iterator[str]:
     rows = results.rows(name)
     if name == "fleet":
         yield from fleet_table(rows, results.workloads[name]["session_ms"])
+    elif name == "restart":
+        yield from restart_table(rows, results.workloads[name]["session_ms"])
     elif name == "memory":
         yield "| | | KiB each | threads | process, MiB |\n|---|---|---|---|---|"
         for row in rows:
@@ -221,6 +223,35 @@ def fleet_table(rows: list[Row], session_ms: int) -> Iterator[str]:
             plots.short(usual * 10_000), plots.short(usual * 100_000),
         ]  # fmt: skip
         yield f"| {' | '.join(cells)} |"
+
+
+def restart_table(rows: list[Row], session_ms: int) -> Iterator[str]:
+    yield f"The session timeout was {session_ms / 1000:g} s. Times are from the kill, in seconds. *Back* is when all"
+    yield "were connected again, and held or waited as before. *Uncertain* is the longest time for which one that holds"
+    yield "a lock was not certain of it: by `is_held` of ours, and of the peers because they were not connected. A lock"
+    yield "is lost if its library says so, or its node has gone. *Quiet* is from when on the fleet sent what it sent"
+    yield "before; requests and processor time are those until then, the start of the server's JVM included.\n"
+    head = [
+        "", "", "server serves", "back", "uncertain", "locks held", "locks lost", "waiters that gave up", "quiet",
+        "requests until then", "beyond the usual, of one client", "server CPU, s", "client CPU, s",
+    ]  # fmt: skip
+    yield f"| {' | '.join(head)} |"
+    yield "|---" * len(head) + "|"
+    for row in rows:
+        # Until the server serves nobody sends anything.
+        span = max(0.0, (row["quiet_s"] or 0.0) - row["serves_s"])
+        beyond = (row["requests"] - row["usual_requests_per_second"] * span) / row["size"]
+        cells = [
+            row["case"], TITLES[row["library"]], f"{row['serves_s']:.2f}", seconds(row["back_s"]),
+            f"{row['uncertain_s']:.2f}", str(row["holders"]), str(row["lost"]), str(row["gave_up"]),
+            seconds(row["quiet_s"]), f"{row['requests']:,}", f"{beyond:.1f}" if row["quiet_s"] else "–",
+            f"{row['server_cpu_s']:.2f}", f"{row['client_cpu_s']:.2f}",
+        ]  # fmt: skip
+        yield f"| {' | '.join(cells)} |"
+
+
+def seconds(value: float | None) -> str:
+    return "not within a minute" if value is None else f"{value:.2f}"
 
 
 def draw(results: Results, folder: Path) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import locks, recipes, scale
+from . import locks, recipes, restart, scale
 from .measure import Arena
 
 
@@ -80,4 +80,10 @@ WORKLOADS = {
         False,
     ),
     "fleet": Workload("Fleet", "What clients ask of a server by themselves.", scale.fleet),
+    "restart": Workload(
+        "A fleet whose server is killed and comes back",
+        "Of ten clients one holds a lock of its own, one waits in a line of ten behind one of these, the rest is idle. "
+        "The server gets SIGKILL, and is started again at once with its data: the sessions are still valid.",
+        restart.restart,
+    ),
 }

@@ -4,8 +4,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -23,6 +26,7 @@ import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.framework.recipes.queue.SimpleDistributedQueue;
+import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.RetryOneTime;
 
 /** Apache Curator: CuratorWorker HOSTS SESSION_MS. bench/README.md says what a worker is. */
@@ -37,6 +41,9 @@ public class CuratorWorker {
     final int sessionMs;
     final List<CuratorFramework> clients = new ArrayList<>();
     final List<CuratorFramework> fleet = new ArrayList<>();
+    final List<CuratorFramework> holding = new ArrayList<>();
+    final List<Future<Void>> waiting = new ArrayList<>();
+    Observer observer;
     final ExecutorService threads = Executors.newCachedThreadPool();
     final List<Future<long[]>> waiters = new ArrayList<>();
     InterProcessMutex held;
@@ -242,7 +249,17 @@ public class CuratorWorker {
                 return watch(path, ops);
             case "fleet":
                 return fleet(path, number("clients"), parameters.get("state"));
+            case "observe":
+                endObserver();
+                observer = new Observer();
+                observer.start();
+                return "";
+            case "observed":
+                return observer.told();
             case "disband":
+                endObserver();
+                holding.clear();
+                waiting.clear();
                 List<CuratorFramework> leaving = new ArrayList<>(fleet);
                 fleet.clear();
                 together(16, number -> {
@@ -253,6 +270,13 @@ public class CuratorWorker {
                 return "";
             default:
                 return null;
+        }
+    }
+
+    void endObserver() {
+        if (observer != null) {
+            observer.interrupt();
+            observer = null;
         }
     }
 
@@ -312,18 +336,93 @@ public class CuratorWorker {
         for (int n = 0; n < count; n++) {
             CuratorFramework client = connect();
             fleet.add(client);
-            boolean waits = state.equals("wait");
-            InterProcessMutex mutex = new InterProcessMutex(client, path + "/" + (waits ? n / 2 : n));
-            if (state.equals("hold") || (waits && n % 2 == 0)) {
+            boolean mixed = state.equals("mixed");
+            boolean pairs = state.equals("wait");
+            boolean holds = mixed ? n % 10 == 0 : state.equals("hold") || (pairs && n % 2 == 0);
+            boolean waits = mixed ? n % 10 == 1 : pairs && n % 2 == 1;
+            // Of a mixed fleet ten stand in a line behind a holder.
+            int at = mixed ? (waits ? n / 100 : n / 10) : pairs ? n / 2 : n;
+            InterProcessMutex mutex = new InterProcessMutex(client, path + "/" + at);
+            if (holds) {
                 mutex.acquire();
+                holding.add(client);
             } else if (waits) {
-                threads.submit(() -> {
+                waiting.add(threads.submit(() -> {
                     mutex.acquire();
                     return null;
-                });
+                }));
             }
         }
         return "";
+    }
+
+    /** What the clients of a fleet say of themselves, all the time. Who is not connected is not certain of a lock. */
+    class Observer extends Thread {
+        final Set<CuratorFramework> away = ConcurrentHashMap.newKeySet();
+        final Set<CuratorFramework> lost = ConcurrentHashMap.newKeySet();
+        final Map<CuratorFramework, Long> uncertainSince = new HashMap<>();
+        final Set<CuratorFramework> holders = new HashSet<>(holding);
+        final List<CuratorFramework> clients = new ArrayList<>(fleet);
+        final List<Future<Void>> waiters = new ArrayList<>(waiting);
+        long gap;
+        long well;
+
+        Observer() {
+            for (CuratorFramework client : clients) {
+                client.getConnectionStateListenable().addListener((who, state) -> {
+                    if (state.isConnected()) {
+                        away.remove(client);
+                    } else {
+                        away.add(client);
+                    }
+                    if (state == ConnectionState.LOST) {
+                        lost.add(client);
+                    }
+                });
+            }
+            setDaemon(true);
+        }
+
+        @Override
+        public void run() {
+            try {
+                while (true) {
+                    Thread.sleep(10);
+                    look();
+                }
+            } catch (InterruptedException over) {
+                return;
+            }
+        }
+
+        synchronized void look() {
+            long now = System.nanoTime();
+            boolean isWell = true;
+            for (CuratorFramework client : clients) {
+                boolean isCertain = !away.contains(client);
+                isWell &= isCertain;
+                if (!holders.contains(client)) {
+                    continue;
+                }
+                if (!isCertain) {
+                    uncertainSince.putIfAbsent(client, now);
+                }
+                if (uncertainSince.containsKey(client)) {
+                    gap = Math.max(gap, now - uncertainSince.get(client));
+                }
+                if (isCertain) {
+                    uncertainSince.remove(client);
+                }
+            }
+            well = !isWell ? 0 : well == 0 ? now : well;
+        }
+
+        synchronized String told() {
+            look();
+            long losers = holders.stream().filter(lost::contains).count();
+            long ended = waiters.stream().filter(Future::isDone).count();
+            return "well=" + well + " gap=" + gap + " lost=" + losers + " ended=" + ended;
+        }
     }
 
     /** So many threads at once; how long until the last one is done. */

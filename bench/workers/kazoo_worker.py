@@ -28,6 +28,9 @@ class Worker:
         self.waiters: list[threading.Thread] = []
         self.stamps: list[int] = []
         self.fleeting: list[KazooClient] = []
+        self.holding: list[KazooClient] = []
+        self.waiting: list[threading.Thread] = []
+        self.observer = Observer([], [], [])
 
     def connect(self) -> KazooClient:
         client = KazooClient(self.hosts, timeout=self.timeout)
@@ -217,18 +220,79 @@ class Worker:
         for number in range(order.number("clients")):
             client = self.connect()
             self.fleeting.append(client)
-            at = number // 2 if state == "wait" else number
+            does, at = role(state, number)
             lock = client.Lock(f"{order.path}/{at}", "bench")
-            if state == "hold" or (state == "wait" and number % 2 == 0):
+            if does == "hold":
                 lock.acquire()
-            elif state == "wait":
-                threading.Thread(target=waits, args=(lock,), daemon=True).start()
+                self.holding.append(client)
+            elif does == "wait":
+                thread = threading.Thread(target=waits, args=(lock,), daemon=True)
+                thread.start()
+                self.waiting.append(thread)
         return ""
 
+    def observe(self, order: Order) -> str:
+        self.observer = Observer(self.fleeting, self.holding, self.waiting)
+        return ""
+
+    def observed(self, order: Order) -> str:
+        return self.observer.told()
+
     def disband(self, order: Order) -> str:
+        self.observer.over.set()
+        self.holding, self.waiting = [], []
         fleet, self.fleeting = self.fleeting, []
         together(32, lambda number: [client.stop() for client in fleet[number::32]] and None)
         return ""
+
+
+def role(state: str, number: int) -> tuple[str, int]:
+    """What one of a fleet does, and at which lock; the Rust worker says what that is."""
+    if state == "mixed":
+        return {0: ("hold", number // 10), 1: ("wait", number // 100)}.get(number % 10, ("idle", number))
+    if state == "wait":
+        return ("wait" if number % 2 else "hold"), number // 2
+    return state, number
+
+
+class Observer:
+    """What the clients of a fleet say of themselves, all the time. Who is not connected is not certain of a lock."""
+
+    def __init__(self, clients: list[KazooClient], holding: list[KazooClient], waiting: list[threading.Thread]) -> None:
+        self.clients, self.waiting = clients, waiting
+        self.sessions = {client: client.client_id[0] for client in holding}
+        self.uncertain_since: dict[KazooClient, int] = {}
+        self.gap, self.well = 0, 0
+        self.over = threading.Event()
+        self.guard = threading.Lock()
+        if clients:
+            threading.Thread(target=self.looks, daemon=True).start()
+
+    def looks(self) -> None:
+        while not self.over.wait(0.01):
+            self.look()
+
+    def look(self) -> None:
+        with self.guard:
+            at, is_well = now(), True
+            for client in self.clients:
+                is_certain = client.state == "CONNECTED"
+                is_well = is_well and is_certain
+                if client not in self.sessions:
+                    continue
+                if not is_certain:
+                    self.uncertain_since.setdefault(client, at)
+                if client in self.uncertain_since:
+                    self.gap = max(self.gap, at - self.uncertain_since[client])
+                if is_certain:
+                    self.uncertain_since.pop(client, None)
+            self.well = (self.well or at) if is_well else 0
+
+    def told(self) -> str:
+        self.look()
+        lost = sum(client.client_id is None or client.client_id[0] != one for client, one in self.sessions.items())
+        ended = sum(not thread.is_alive() for thread in self.waiting)
+        return f"well={self.well} gap={self.gap} lost={lost} ended={ended}"
 
 
 def waits(lock: object) -> None:

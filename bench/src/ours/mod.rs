@@ -1,6 +1,7 @@
 //! zkrecipes in Rust.
 
 mod fleet;
+mod observer;
 mod recipes;
 mod turns;
 
@@ -67,7 +68,7 @@ impl Worker {
             "commit" => self.commit(order).await,
             "counter" => self.counter(order).await,
             "watch" => self.watch(order).await,
-            "fleet" | "disband" => self.fleet(order).await,
+            "fleet" | "observe" | "observed" | "disband" => self.fleet(order).await,
             _ => Ok(None),
         }
     }
