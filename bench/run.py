@@ -160,6 +160,9 @@ def note_run(given: argparse.Namespace, arena: measure.Arena, missing: dict[str,
             missing[name] = str(problem)
             libraries.shout(f"{libraries.TITLES[name]} does not start and is LEFT OUT", str(problem))
             del arena.libraries[name]
+            continue
+        if name in libraries.ELSEWHERE:
+            versions[name] += f", on a server of its own, etcd {arena.server_of(name).version}"
     of_node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False).stdout.strip()
     of_java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr.splitlines()
     of_rust = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=False).stdout.strip()

@@ -128,6 +128,22 @@ def test_the_report_says_what_a_restart_cost_and_who_was_not_back(tmp_path: Path
     assert "| not within a minute | 0.00 | 200 | 7 |" in text
 
 
+def test_the_report_says_that_etcd_is_another_server_and_gives_no_ratio_to_our_floor(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    rows = [measured(name, BOTH, [200_000.0]) for name in ("rust", "raw", "etcd")]
+    (tmp_path / "data" / "lock.json").write_text(json.dumps({"rows": rows, "noise": QUIET, "problems": []}))
+    run = {"command": "make bench", "machine": {"cores": 2}, "versions": {}, "missing": {}}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    report.write(tmp_path)
+    text = (tmp_path / "report.md").read_text()
+    (ours,) = (line for line in text.splitlines() if line.startswith(f"| {BOTH} | zkrecipes, Rust"))
+    (theirs,) = (line for line in text.splitlines() if line.startswith(f"| {BOTH} | etcd, Go"))
+    assert ours.split(" | ")[4] == "1.00"
+    assert theirs.split(" | ")[4] == ""
+    assert report.OTHER_SERVER in text
+    assert "etcd is another server" in (tmp_path / "lock.svg").read_text()
+
+
 def test_an_answer_is_words_numbers_and_lists() -> None:
     assert parsed(["took=5", "both=1,2", "version=0.1.0"]) == {"took": 5, "both": [1, 2], "version": "0.1.0"}
 

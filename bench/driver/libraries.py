@@ -147,6 +147,30 @@ def node_client() -> list[str | Path]:
     return ["node", WORKERS / "peer.mjs"]
 
 
+def etcd_server() -> Path:
+    """The server of Debian's package, unpacked and not installed."""
+
+    def fetch(folder: Path) -> None:
+        apt = folder / "apt"
+        settings = peers.own_lists(apt)
+        peers.run("apt-get", *settings, "update")
+        peers.run("apt-get", *settings, "download", "etcd-server", cwd=folder)
+        for package in folder.glob("*.deb"):
+            peers.run("dpkg", "-x", package, folder)
+            package.unlink()
+        shutil.rmtree(apt)
+
+    return peers.fetched("etcd-server", fetch) / "usr" / "bin" / "etcd"
+
+
+def etcd() -> list[str | Path]:
+    # The worker is of no use without its server.
+    etcd_server()
+    folder = fresh(BUILT / "etcd")
+    peers.run("go", "build", "-mod=readonly", "-o", folder / "worker", ".", cwd=WORKERS / "etcd")
+    return [folder / "worker"]
+
+
 LIBRARIES = [
     Library("rust", "zkrecipes, Rust", True, rust("ours")),
     Library("blocking", "zkrecipes, blocking Rust", True, rust("blocking")),
@@ -159,10 +183,13 @@ LIBRARIES = [
     Library("rust-client", "zookeeper-client, Rust", False, rust("client")),
     Library("c-client", "ZooKeeper's C client", False, c_client),
     Library("node-client", "node-zookeeper-client", False, node_client, {"ZKR_BENCH_PEER": str(BUILT / "node-client")}),
+    Library("etcd", "etcd, Go", False, etcd),
     Library("raw", "raw socket", False, rust("raw")),
 ]
 
 TITLES = {library.name: library.title for library in LIBRARIES}
+# Those that talk to a server of their own, which is not ZooKeeper.
+ELSEWHERE = ["etcd"]
 OURS = [library.name for library in LIBRARIES if library.ours]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .etcd import EtcdServer
 from .measure import Arena, Contestant, Turn, each, play, rows, whole
 from .processes import Failed, Server, Worker, numbers
 
@@ -14,7 +15,7 @@ EVERYBODY = [
 # How many waiters each is asked for at most: the peers list everybody each time, and some have a thread for each.
 MOST_WAITERS = {
     "rust": 5000, "c": 5000, "aio": 5000, "node": 5000, "python": 1000, "curator": 1000, "kazoo": 100,
-    "rust-client": 1000, "c-client": 100, "node-client": 100,
+    "rust-client": 1000, "c-client": 100, "node-client": 100, "etcd": 100,
 }  # fmt: skip
 
 
@@ -23,7 +24,7 @@ def one_worker(arena: Arena, name: str, hosts: str | None = None) -> Callable[[]
 
 
 def free(arena: Arena) -> dict[str, Any]:
-    return free_on(arena, arena.server(), ["blocking", *EVERYBODY], rounds=14, ops=400)
+    return free_on(arena, arena.server(), ["blocking", *EVERYBODY, "etcd"], rounds=14, ops=400)
 
 
 def free_on_three(arena: Arena) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def disjoint(arena: Arena) -> dict[str, Any]:
     found = []
     sizes = [100] if arena.quick else [1, 10, 100, 1000]
     for paths in sizes:
-        for name in arena.has(EVERYBODY if paths < 1000 else ["raw", "rust", "c", "aio", "node"]):
+        for name in arena.has([*EVERYBODY, "etcd"] if paths < 1000 else ["raw", "rust", "c", "aio", "node"]):
             path = arena.path()
             ops = {1: 100, 10: 300, 100: 600, 1000: 2000}[paths]
             found.append(
@@ -106,7 +107,12 @@ def disjoint(arena: Arena) -> dict[str, Any]:
 
 
 def line_of(
-    arena: Arena, workers: list[Worker], waiters: int, times: int, server: Server, each_has_a_session: bool = False
+    arena: Arena,
+    workers: list[Worker],
+    waiters: int,
+    times: int,
+    server: Server | EtcdServer,
+    each_has_a_session: bool = False,
 ) -> Turn:
     """They queue behind a holder; it lets go, and everybody has a turn, or several. The time of one hand-off is the
     mean, from the release until the last one holds."""
@@ -135,7 +141,6 @@ def hand_off(arena: Arena) -> dict[str, Any]:
     """Waiters that come once, and such that queue again at once: of one client, of several processes, or of a session
     each."""
     found: list[Contestant] = []
-    server = arena.server()
 
     def add(case: str, waiters: int, times: int, processes: int = 1, a_session_each: bool = False) -> None:
         for name in arena.has(list(MOST_WAITERS)):
@@ -149,8 +154,8 @@ def hand_off(arena: Arena) -> dict[str, Any]:
             def workers(name: str = name) -> list[Worker]:
                 return [arena.worker(name, number=number) for number in range(processes)]
 
-            def turn(workers: Callable[[], list[Worker]] = workers) -> Turn:
-                return line_of(arena, workers(), waiters, times, server, a_session_each)
+            def turn(workers: Callable[[], list[Worker]] = workers, name: str = name) -> Turn:
+                return line_of(arena, workers(), waiters, times, arena.server_of(name), a_session_each)
 
             found.append(Contestant(name, case, turn, workers, waiters))
 

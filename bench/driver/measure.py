@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .libraries import TITLES, Library, say, shout
+from .etcd import EtcdServer
+from .libraries import ELSEWHERE, TITLES, Library, say, shout
 from .processes import Failed, Server, Unsupported, Worker, busy, cpu, numbers, wake_ups
 
 # Long enough that nobody's session ends while others have their turn.
@@ -64,6 +65,7 @@ class Arena:
         self.patience = math.inf if rounds else 10.0 if quick else 30.0
         self.problems: list[str] = []
         self._servers: dict[int, Server] = {}
+        self._etcd: EtcdServer | None = None
         self._workers: dict[tuple[str, str, int], Worker] = {}
         self._paths = 0
 
@@ -77,6 +79,14 @@ class Arena:
             self._servers[nodes] = Server(nodes, self.disk, self.fsync)
             self._warm(self._servers[nodes])
         return self._servers[nodes]
+
+    def server_of(self, name: str, usual: Server | None = None) -> Server | EtcdServer:
+        """The one that a library talks to."""
+        if name not in ELSEWHERE:
+            return usual or self.server()
+        if not self._etcd:
+            self._etcd = EtcdServer(self.disk)
+        return self._etcd
 
     def _warm(self, server: Server) -> None:
         """Its machine compiles what runs often. Who came first would pay for that, and a part of a run would measure
@@ -96,8 +106,8 @@ class Arena:
         return [name for name in names if name in self.libraries]
 
     @property
-    def servers(self) -> list[Server]:
-        return list(self._servers.values())
+    def servers(self) -> list[Server | EtcdServer]:
+        return [*self._servers.values(), *([self._etcd] if self._etcd else [])]
 
     def path(self) -> str:
         """One that nobody has used."""
@@ -106,11 +116,14 @@ class Arena:
 
     def worker(self, name: str, hosts: str | None = None, number: int = 0) -> Worker:
         """A worker that stays; another number is another process."""
-        hosts = hosts or self.server().first
+        hosts = self._hosts(name, hosts)
         key = (name, hosts, number)
         if key not in self._workers or not self._workers[key].lives:
             self._workers[key] = self.start(name, hosts)
         return self._workers[key]
+
+    def _hosts(self, name: str, wanted: str | None) -> str:
+        return wanted if wanted and name not in ELSEWHERE else self.server_of(name).first
 
     def start(
         self,
@@ -121,7 +134,7 @@ class Arena:
         waits: bool = True,
     ) -> Worker:
         library = self.libraries[name]
-        command = [*library.command, hosts or self.server().first, str(session_ms)]
+        command = [*library.command, self._hosts(name, hosts), str(session_ms)]
         return Worker(name, command, library.environment | (environment or {}), waits)
 
     def dismiss(self, name: str | None = None) -> None:
@@ -130,9 +143,10 @@ class Arena:
 
     def close(self) -> None:
         self.dismiss()
-        for server in self._servers.values():
+        for server in self.servers:
             server.close()
         self._servers.clear()
+        self._etcd = None
 
     def trouble(self, what: str, why: object) -> None:
         self.problems.append(f"{what}: {why}")
@@ -164,7 +178,7 @@ def play(
             if contestant.problem:
                 continue
             try:
-                turn = watched(contestant, server)
+                turn = watched(contestant, arena.server_of(contestant.library, server))
             except Unsupported as problem:
                 contestant.problem = str(problem)
             except (Failed, OSError) as problem:
@@ -175,7 +189,7 @@ def play(
                     contestant.turns.append(turn)
 
 
-def watched(contestant: Contestant, server: Server) -> Turn:
+def watched(contestant: Contestant, server: Server | EtcdServer) -> Turn:
     contestant.prepare()
     workers = contestant.workers()
     requests, server_cpu = server.requests(), server.cpu()

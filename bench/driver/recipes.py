@@ -162,7 +162,7 @@ def one_by_one(arena: Arena, verb: str, names: list[str], ops: int, rounds: int)
 def election(arena: Arena) -> dict[str, Any]:
     """Two processes stand; the leader resigns, or is killed. The time is until the other one leads. Killed, it is
     for the most part the session timeout, which is 4 s here."""
-    names = arena.has(["rust", "curator", "kazoo"])
+    names = arena.has(["rust", "curator", "kazoo", "etcd"])
     found = {(name, case): Contestant(name, case, nobody, list) for case in CASES for name in names}
     for case in CASES:
         for _ in range(arena.rounds(3)):
@@ -183,7 +183,6 @@ def nobody() -> Turn:
 
 def one_term(arena: Arena, contestants: list[Contestant], case: str) -> None:
     """All libraries at once where they wait for a timeout, so that it is waited for once."""
-    server = arena.server()
     stages: list[tuple[Contestant, Any, Any]] = []
     for contestant in contestants:
         path = arena.path()
@@ -192,7 +191,7 @@ def one_term(arena: Arena, contestants: list[Contestant], case: str) -> None:
             leader.tell("stand", path=path)
             leader.tell("elected")
             other.tell("stand", path=path)
-            server.wait_for_children(path, 2)
+            arena.server_of(contestant.library).wait_for_children(path, 2)
             stages.append((contestant, leader, other))
         except (Failed, Unsupported) as problem:
             contestant.problem = str(problem)

@@ -9,13 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from . import plots
-from .libraries import OURS, TITLES
+from .libraries import ELSEWHERE, OURS, TITLES
 from .reasons import reason
 from .targets import Results, Row, growths, targets
 from .workloads import WORKLOADS
 
 # Others that need more of the machine than this make the figures doubtful.
 MUCH_NOISE = 0.25
+
+OTHER_SERVER = (
+    "**etcd is another server**, one node of it, on the same machine and with its data in the same place. What is "
+    "between its rows and the others is the library and the server together."
+)
 
 
 def kind(library: str) -> str:
@@ -85,6 +90,8 @@ def page(results: Results, run: dict[str, Any], shown: list[tuple[str, str]], fo
             yield f"{workload.says}\n"
             yield from table(name, results)
             yield ""
+            if any(row["library"] in ELSEWHERE for row in results.rows(name)):
+                yield f"{OTHER_SERVER}\n"
 
 
 def machine(results: Results, run: dict[str, Any]) -> Iterator[str]:
@@ -182,7 +189,7 @@ def times(name: str, results: Results) -> Iterator[str]:
         cells = [row["case"], TITLES[row["library"]], plots.short(row["ns"] / 1e3)]
         cells.append(f"{plots.short(row['ns_p10'] / 1e3)} – {plots.short(row['ns_p90'] / 1e3)}")
         ratio = results.ratio(name, (row["library"], row["case"]), ("raw", row["case"]))
-        cells.append(f"{ratio:.2f}" if ratio and row["library"] != "raw" else "")
+        cells.append(f"{ratio:.2f}" if ratio and row["library"] not in ("raw", *ELSEWHERE) else "")
         if counted:
             if "requests" in row:
                 cells += [plots.short(row["client_cpu_ns"] / 1e3), plots.short(row["server_cpu_ns"] / 1e3)]
@@ -268,6 +275,8 @@ def draw(results: Results, folder: Path) -> Iterator[tuple[str, str]]:
         note = (
             "microseconds, less is better; blue is zkrecipes, grey the floor; thin lines: the middle 80 % of the rounds"
         )
+        if any(row["library"] in ELSEWHERE for row in rows):
+            note += "; etcd is another server"
         (folder / f"{name}.svg").write_text(plots.bars(title, note, "µs", shown))
         yield f"{name}.svg", title
     for name, workload, which, title, x_name in CURVES:

@@ -88,7 +88,7 @@ def start_up(arena: Arena) -> dict[str, Any]:
 
         found.extend([Contestant(name, "process start to first lock released", turn, list), session])
 
-    for name in arena.has([name for name in EVERYBODY if name != "raw"]):
+    for name in arena.has([*(name for name in EVERYBODY if name != "raw"), "etcd"]):
         add(name)
     played = [one for one in found if one.play is not nobody]
     play(arena, played, arena.rounds(3))
@@ -188,15 +188,14 @@ def nobody() -> Turn:
 def memory(arena: Arena) -> dict[str, Any]:
     """Waiters in one process, on one client, in line for one lock: what the process grew by, and its threads."""
     result = []
-    server = arena.server()
     sizes = [1000] if arena.quick else [100, 1000, 3000, 10_000]
     names = ["rust", "c", "curator", "kazoo"] if arena.quick else list(MOST_WAITERS)
     for name in arena.has(names):
         before_that: dict[str, Any] | None = None
         most = {"rust": 10_000, "c": 10_000}.get(name, 1000)
         # Each of its waiters is a session.
-        most = 100 if name == "c-client" else most
-        fewest = 100 if name in ("rust", "c", "c-client") else 1000
+        most = 100 if name in ("c-client", "etcd") else most
+        fewest = 100 if name in ("rust", "c", "c-client", "etcd") else 1000
         for count in [size for size in sizes if fewest <= size <= most]:
             if before_that and too_large(before_that, count):
                 smaller = f"{before_that['size']} took {before_that['kib_each']:.0f} KiB each"
@@ -211,7 +210,7 @@ def memory(arena: Arena) -> dict[str, Any]:
                 worker.tell("hold", path=path)
                 before = status(worker.pid)
                 worker.tell("queue", path=path, waiters=count, times=1)
-                server.wait_for_children(path, count + 1)
+                arena.server_of(name).wait_for_children(path, count + 1)
                 settled = settle(worker)
                 result.append(
                     {
@@ -227,7 +226,7 @@ def memory(arena: Arena) -> dict[str, Any]:
                 before_that = result[-1]
                 # Ten thousand that have their turn one after the other would take long, and it is measured elsewhere.
                 worker.kill()
-                server.clear(path)
+                arena.server_of(name).clear(path)
             except (Failed, Unsupported) as problem:
                 arena.trouble(f"{TITLES[name]}, {count} waiting handles", problem)
             finally:
