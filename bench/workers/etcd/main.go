@@ -166,7 +166,8 @@ func (w *worker) obey(o order) (string, error) {
 	case "stand":
 		return "", w.stand(o)
 	case "elected":
-		return fmt.Sprintf("at=%d", <-w.leads), w.failed
+		at := <-w.leads
+		return fmt.Sprintf("at=%d", at), w.failed
 	case "resign":
 		begun := now()
 		return fmt.Sprintf("at=%d", begun), w.election.Resign(always)
