@@ -101,12 +101,14 @@ def test_a_fleet_is_quiet_once_it_sends_what_it_sent_before() -> None:
     # 100 a second before; 300 a second for four seconds after the server was back, then as before.
     sent = [(second, 300 * min(second, 4) + 100 * max(0, second - 4)) for second in range(13)]
     samples = [restart.Sample(float(at), requests, 0, 0) for at, requests in sent]
-    quiet = restart.first_quiet(samples, 100.0)
+    quiet = restart.first_quiet(samples, 100.0, back=2.0)
     assert quiet
-    # Ten requests in a hundred more than before are no noise that counts.
     assert quiet.at == 4.0
     assert quiet.requests == 1200
-    assert restart.first_quiet(samples[:8], 100.0) is None, "five seconds of silence have not passed"
+    assert restart.first_quiet(samples[:8], 100.0, back=2.0) is None, "five seconds of silence have not passed"
+    late = restart.first_quiet(samples, 100.0, back=5.5)
+    assert late
+    assert late.at == 6.0, "nobody is quiet who is not back"
 
 
 def test_the_report_says_what_a_restart_cost_and_who_was_not_back(tmp_path: Path) -> None:

@@ -236,8 +236,8 @@ def restart_table(rows: list[Row], session_ms: int) -> Iterator[str]:
     yield f"The session timeout was {session_ms / 1000:g} s. Times are from the kill, in seconds. *Back* is when all"
     yield "were connected again, and held or waited as before. *Uncertain* is the longest time for which one that holds"
     yield "a lock was not certain of it: by `is_held` of ours, and of the peers because they were not connected. A lock"
-    yield "is lost if its library says so, or its node has gone. *Quiet* is from when on the fleet sent what it sent"
-    yield "before; requests and processor time are those until then, the start of the server's JVM included.\n"
+    yield "is lost if its library says so, or its node has gone. *Quiet* is from when on all were back and the fleet"
+    yield "sent what it sent before; requests and processor time are those until then, the start of the JVM included.\n"
     head = [
         "", "", "server serves", "back", "uncertain", "locks held", "locks lost", "waiters that gave up", "quiet",
         "requests until then", "beyond the usual, of one client", "server CPU, s", "client CPU, s",

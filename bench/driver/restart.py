@@ -14,11 +14,12 @@ from .processes import Failed, Server, Unsupported, Worker, cpu
 FLEETS = {"rust": 2000, "curator": 300, "kazoo": 300}
 SMALL_FLEETS = {"rust": 300, "curator": 50, "kazoo": 50}
 SESSION_MS = 10_000
-# It is quiet from the moment from which on the fleet sends for so long what it sent before, or little more. That is
-# longer than from one ping of any library to the next: after a restart all of them come at the same moment.
+# It is quiet once all are back, from the moment from which on the fleet sends for so long what it sent before, or
+# little more. That is longer than from one ping of any library to the next: after a restart all of them come at the
+# same moment.
 QUIET_SECONDS = 5.0
 LITTLE_MORE = 1.2
-FEW = 50
+FEW = 20
 # Who is not back by then is not waited for.
 PATIENCE = 60.0
 
@@ -81,10 +82,13 @@ def once(worker: Worker, server: Server, path: str, count: int) -> dict[str, Any
     quiet: Sample | None = None
     observed: dict[str, Any] = {}
     while (now := time.monotonic() - killed_at / 1e9) < PATIENCE:
-        samples.append(Sample(now, server.requests(), server.cpu(), cpu(worker.pid) - client_cpu))
+        # What the driver asks is counted, too.
+        requests = server.requests() - len(samples) - 1
+        samples.append(Sample(now, requests, server.cpu(), cpu(worker.pid) - client_cpu))
         observed = worker.tell("observed")
-        quiet = first_quiet(samples, usual)
-        if quiet and observed["well"] > killed_at:
+        if observed["well"] > killed_at:
+            quiet = first_quiet(samples, usual, (observed["well"] - killed_at) / 1e9)
+        if quiet:
             break
         time.sleep(0.1)
     gone = sum(now != before for now, before in zip(holders_of(server, path, count), holders, strict=True))
@@ -106,9 +110,11 @@ def once(worker: Worker, server: Server, path: str, count: int) -> dict[str, Any
     }
 
 
-def first_quiet(samples: list[Sample], usual: float) -> Sample | None:
-    """The first sample behind which the fleet sent no more than it did before the kill."""
+def first_quiet(samples: list[Sample], usual: float, back: float) -> Sample | None:
+    """The first sample since all are back behind which the fleet sent no more than it did before the kill."""
     for sample in samples:
+        if sample.at < back:
+            continue
         later = next((one for one in samples if one.at >= sample.at + QUIET_SECONDS), None)
         if not later:
             return None
