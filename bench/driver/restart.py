@@ -10,9 +10,9 @@ from .libraries import TITLES
 from .measure import Arena, progress
 from .processes import Failed, Server, Unsupported, Worker, cpu
 
-# A thousand clients of a peer are thousands of threads.
-FLEETS = {"rust": 2000, "curator": 300, "kazoo": 300}
-SMALL_FLEETS = {"rust": 300, "curator": 50, "kazoo": 50}
+# A thousand clients of a peer are thousands of threads. As many of ours are to be compared with theirs.
+FLEETS = [("rust", 2000), ("rust", 300), ("curator", 300), ("kazoo", 300)]
+SMALL_FLEETS = [("rust", 100), ("curator", 100), ("kazoo", 100)]
 SESSION_MS = 10_000
 # It is quiet once all are back, from the moment from which on the fleet sends for so long what it sent before, or
 # little more. That is longer than from one ping of any library to the next: after a restart all of them come at the
@@ -30,7 +30,7 @@ def restart(arena: Arena) -> dict[str, Any]:
     arena.dismiss()
     server = Server(1, arena.disk, arena.fsync)
     try:
-        for name, count in (SMALL_FLEETS if arena.quick else FLEETS).items():
+        for name, count in SMALL_FLEETS if arena.quick else FLEETS:
             if not arena.has([name]):
                 continue
             progress(f"restart: {TITLES[name]}, {count} clients")
