@@ -106,8 +106,8 @@ guards: ## Breaks the lines that guard the promises, one by one, and expects the
 	@python tests/guards.py
 
 .PHONY: sim
-sim: ## The recipes under virtual time, one seed one schedule; ARGS="--seeds 500", "--seed 7 --trace", --singles or --pairs
-	@cargo run --quiet --release -p zkrecipes-simulation -- $(ARGS)
+sim: ## The recipes under virtual time on all processors, one seed one schedule; ARGS="--seeds 500", "--seed 7 --trace", --singles or --pairs
+	@cargo run --quiet --profile simulation -p zkrecipes-simulation -- $(ARGS)
 
 .PHONY: defects
 defects: ## Puts defects back, one by one, and expects the simulation to find them
