@@ -34,6 +34,7 @@ mod request;
 mod saved;
 mod sessions;
 mod tree;
+mod view;
 mod watch;
 mod words;
 mod write;
@@ -44,6 +45,7 @@ pub use dialect::Dialect;
 pub use interface::{Config, ConnId, Kind, Note, Now, Output, Time};
 pub use journal::{Commit, Forward};
 pub use profile::Profile;
+pub use view::NodeView;
 
 pub(crate) use connect::too_late;
 

@@ -157,7 +157,7 @@ impl Combination {
         let has_left = |sim: &Sim| {
             let server = &sim.net.lock().server;
             let is_done = world.concluded.load(Ordering::Relaxed) == HOSTS;
-            is_done && server.leftovers().is_empty() && server.watches() == 0
+            is_done && server.left() == 0 && server.watches() == 0
         };
         if !until(sim, PATIENCE, has_left)? {
             let server = &sim.net.lock().server;

@@ -8,7 +8,6 @@ use zkrecipes_embedded::wire::{Acl, Hello, Request, SubWrite, Writer};
 use crate::net::Net;
 use crate::plan::TroubleKind;
 use crate::sim::{HostId, Sim};
-use crate::snapshot;
 use crate::subject::HOME;
 use crate::tell;
 use crate::trace::short;
@@ -32,10 +31,10 @@ impl Net {
 
     /// The same with one that belongs to a session.
     pub(super) fn delete_one_of(&mut self, sim: &Sim, session: Option<i64>) {
-        let nodes = snapshot::nodes(self.server.cluster.leader()).into_iter();
+        let nodes = self.server.cluster.leader().nodes().into_iter();
         let own: Vec<_> = nodes.filter(|node| Some(node.session) == session).map(|node| node.path).collect();
         if !own.is_empty() {
-            let victim = sim.chance(|rng| rng.pick(&own).clone());
+            let victim = sim.chance(|rng| (*rng.pick(&own)).to_owned());
             self.delete_by_force(sim, &victim);
         }
     }
@@ -121,14 +120,13 @@ impl Net {
         if self.server.is_away() {
             return None;
         }
-        let nodes = snapshot::nodes(self.server.cluster.leader());
-        let parents = nodes.into_iter().filter(|node| node.session == 0 && node.path.starts_with(HOME));
-        let mut parents: Vec<_> = parents.map(|node| node.path).collect();
+        let nodes = self.server.cluster.leader().nodes().into_iter();
+        let parents = nodes.filter(|node| node.session == 0 && node.path.starts_with(HOME));
+        let parents: Vec<_> = parents.map(|node| node.path).collect();
         if parents.is_empty() {
             return None;
         }
-        let at = sim.chance(|rng| rng.below(parents.len() as u64)) as usize;
-        let parent = parents.swap_remove(at);
+        let parent = sim.chance(|rng| (*rng.pick(&parents)).to_owned());
         tell!(sim, "nobody may create anything below {parent}");
         sim.ledger.count(|tally| tally.refusals += 1);
         self.set_rights(sim, &parent, NO_CREATE);

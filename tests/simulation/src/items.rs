@@ -1,7 +1,7 @@
 //! Items of a queue: what was put is lost by nobody, taken once at most, and done once. Wherever it is, it is there once: in
 //! the queue, or among the dead letters after as many claims as are allowed, and after no fewer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use zkrecipes::{Error, Item, LostReason};
 
 use crate::plan::Plan;
 use crate::sim::{HostId, Instant, Sim, nanos};
-use crate::snapshot::Node;
+use crate::snapshot::{Node, Snapshot};
 use crate::solo::Solo;
 use crate::subject::Subject;
 use crate::tell;
@@ -59,6 +59,12 @@ struct Inner {
     unfed: BTreeMap<HostId, usize>,
     /// What processes may have taken along that ended at once.
     taken_along: usize,
+    /// What the nodes are.
+    nodes: Snapshot<ItemNode>,
+    /// Counts the looks at them.
+    looks: u64,
+    /// Items that stood somewhere at the last look.
+    placed: BTreeSet<Arc<str>>,
     /// The nodes of claims that stand, with when they were made.
     claims: BTreeMap<String, i64>,
     workers: Vec<Worker>,
@@ -100,8 +106,34 @@ struct Worker {
     claim: Weak<Item>,
     /// Whether it has heard that it lost it, if it listens.
     hears: Option<Arc<AtomicBool>>,
+    /// Whether its claim stood, at that look.
+    stood: Option<(u64, bool)>,
     /// Since when its claim does not stand.
     gone_since: Option<Instant>,
+}
+
+/// What a node of a queue is.
+#[derive(Debug, Default)]
+struct ItemNode {
+    is_claim: bool,
+    /// Until when an item is paused, if it says so.
+    paused_until: Option<i64>,
+    item: Option<Arc<str>>,
+    is_dead: bool,
+    /// The item whose effect it is.
+    effect: Option<String>,
+}
+
+impl ItemNode {
+    fn of(node: &Node) -> ItemNode {
+        ItemNode {
+            is_claim: node.path.contains("/claims/"),
+            paused_until: paused_until(node),
+            item: item_in(node).map(Arc::from),
+            is_dead: node.path.contains("__dead__/"),
+            effect: node.path.strip_prefix(EFFECT).map(|number| format!("item {number}")),
+        }
+    }
 }
 
 /// Where an item stands, and how often it was claimed there.
@@ -200,7 +232,7 @@ impl Items {
         let (most, attempts) = (items.attempts, item.attempts());
         // Deleted by force on the way to its owner, it may come after its successor: that is what tokens are for.
         let is_late = !items.is_exclusive && !items.claims.contains_key(item.node());
-        items.workers.push(Worker { host, claim: claim.clone(), hears: None, gone_since: None });
+        items.workers.push(Worker { host, claim: claim.clone(), hears: None, stood: None, gone_since: None });
         let (fate, wrong) = items.look_up(item.data(), "claimed", now);
         fate.claim = Some((host, claim));
         fate.newest = fate.newest.max(item.fencing_token());
@@ -240,25 +272,36 @@ impl Items {
     }
 
     /// Looks where the items are, whenever something was written; why that cannot be.
-    pub fn look(&self, sim: &Sim, nodes: &[Node]) -> Option<String> {
+    pub fn look(&self, sim: &Sim, nodes: &[Arc<Node>]) -> Option<String> {
         let items = &mut *self.0.lock();
+        items.looks += 1;
+        items.nodes.follow(nodes, ItemNode::of);
         let mut places = BTreeMap::new();
         let mut wrong = None;
-        let claims = nodes.iter().filter(|node| node.path.contains("/claims/"));
-        items.claims = claims.map(|node| (node.path.clone(), node.czxid)).collect();
-        items.paused_until = nodes.iter().filter_map(paused_until).fold(items.paused_until, i64::max);
-        for (name, node) in nodes.iter().filter_map(|node| Some((item_in(node)?, node))) {
-            let is_dead = node.path.contains("__dead__/");
-            if let Some((_, other)) = places.insert(name, (Place { is_dead, version: node.version }, node)) {
+        let claims = items.nodes.iter().filter(|(_, role)| role.is_claim);
+        items.claims = claims.map(|(node, _)| (node.path.clone(), node.czxid)).collect();
+        let pauses = items.nodes.iter().filter_map(|(_, role)| role.paused_until);
+        items.paused_until = pauses.fold(items.paused_until, i64::max);
+        for (node, role) in items.nodes.iter() {
+            let Some(name) = &role.item else { continue };
+            let place = Place { is_dead: role.is_dead, version: node.version };
+            if let Some((_, other)) = places.insert(name.clone(), (place, node)) {
                 wrong = Some(format!("{name} is at {} and at {}", other.path, node.path));
             }
         }
-        for node in nodes.iter().filter(|node| node.path.starts_with(EFFECT)) {
-            let name = format!("item {}", &node.path[EFFECT.len()..]);
-            items.all.entry(name).or_default().has_effect = true;
+        for name in items.nodes.iter().filter_map(|(_, role)| role.effect.as_ref()) {
+            match items.all.get_mut(name) {
+                Some(fate) => fate.has_effect = true,
+                None => items.all.entry(name.clone()).or_default().has_effect = true,
+            }
         }
-        for (name, fate) in &mut items.all {
-            let place = places.get(&**name).map(|(place, _)| *place);
+        // Nothing has changed for those that stood nowhere and do not stand anywhere now.
+        let mut stirred = std::mem::take(&mut items.placed);
+        items.placed = places.keys().cloned().collect();
+        stirred.extend(items.placed.iter().cloned());
+        for name in &stirred {
+            let Some(fate) = items.all.get_mut(&**name) else { continue };
+            let place = places.get(name).map(|(place, _)| *place);
             fate.place = place;
             let Some(place) = place else { continue };
             let before = fate.last.replace(place);
@@ -291,8 +334,11 @@ impl Items {
         let mut wrong = None;
         items.workers.retain_mut(|worker| {
             let Some(item) = worker.claim.upgrade() else { return false };
-            let made = items.claims.get(item.node()).copied();
-            if made.is_some_and(|made| made as u64 == item.fencing_token()) || item.is_being_settled() {
+            let (looks, claims) = (items.looks, &items.claims);
+            let stands = || claims.get(item.node()).is_some_and(|made| *made as u64 == item.fencing_token());
+            let stood = worker.stood.filter(|(look, _)| *look == looks);
+            let (_, stands) = *worker.stood.insert(stood.unwrap_or_else(|| (looks, stands())));
+            if stands || item.is_being_settled() {
                 worker.gone_since = None;
                 return true;
             }

@@ -38,6 +38,19 @@ struct Holding {
     has_denied: bool,
     has_heard: bool,
     gone_since: Option<Instant>,
+    seen: Seen,
+}
+
+/// What the book says of a holding's nodes, as long as nothing changes there.
+#[derive(Default)]
+struct Seen {
+    /// At which change of the book that was.
+    change: u64,
+    is_forced: bool,
+    /// Where those stand that do.
+    at: Vec<usize>,
+    /// Why a node does not entitle to hold, and which one.
+    why_not: Vec<(String, String)>,
 }
 
 impl Holding {
@@ -73,6 +86,8 @@ struct Book {
     made: HashMap<u64, Vec<String>>,
     /// Counts what became of the tree.
     looks: u64,
+    /// Counts whatever may change what a holding's nodes entitle to.
+    changes: u64,
     /// When nobody kept a node from holding for the first time, and when it was gone.
     had_turn: HashMap<String, u64>,
     gone: HashMap<String, u64>,
@@ -106,8 +121,9 @@ impl Waiting {
 impl Book {
     fn look_at(&mut self, standing: Arc<Standing>, gone: Vec<String>) {
         self.looks += 1;
+        self.changes += 1;
         self.gone.extend(gone.into_iter().map(|path| (path, self.looks)));
-        for contender in standing.all() {
+        for contender in standing.all().iter().filter(|contender| !self.standing.has_still(contender)) {
             if self.known.get(&contender.path).is_none_or(|known| known.czxid() != contender.czxid()) {
                 self.begin_anew(contender);
             }
@@ -135,9 +151,10 @@ impl Book {
     }
 
     /// An owner has let go of these.
-    fn leaves(&mut self, nodes: Vec<String>) {
-        self.held.retain(|held| !nodes.contains(held));
+    fn leaves(&mut self, nodes: &[String]) {
+        nodes.iter().for_each(|node| _ = self.held.remove(node));
         self.looks += 1;
+        self.changes += 1;
         self.note_turns();
     }
 
@@ -190,6 +207,15 @@ impl Book {
         let Some(at) = at else { return Some("which is gone".to_owned()) };
         let obstacle = self.obstacle(&self.standing.all()[at])?;
         Some(format!("and {} stands before it", short(&obstacle.path)))
+    }
+
+    /// What there is to say of an acquisition's nodes.
+    fn see(&self, nodes: &[String]) -> Seen {
+        let is_forced = nodes.iter().any(|node| self.forced.contains(node));
+        let places = || nodes.iter().map(|node| (node, self.standing.position(node)));
+        let why_not = places().filter_map(|(node, at)| Some((node.clone(), self.why_not(at)?)));
+        let why_not = if is_forced { Vec::new() } else { why_not.collect() };
+        Seen { change: self.changes, is_forced, at: places().filter_map(|(_, at)| at).collect(), why_not }
     }
 
     /// Whether more claim to hold than may, whatever the tree says of each.
@@ -286,7 +312,7 @@ impl Ledger {
         let book = &mut *self.book.lock();
         book.waiting.retain(|_, waiting| waiting.host != host);
         book.familiar.remove(&host);
-        gone.into_iter().for_each(|holding| book.leaves(holding.nodes));
+        gone.iter().for_each(|holding| book.leaves(&holding.nodes));
     }
 
     /// What is wrong at the end, when everybody has done what there was to do.
@@ -300,6 +326,7 @@ impl Ledger {
         self.count(|tally| tally.reused += changes.reused);
         let mut book = self.book.lock();
         let is_disturbance = changes.is_parent_missing || !changes.forced.is_empty();
+        book.changes += u64::from(!changes.forced.is_empty());
         book.forced.extend(changes.forced);
         if let Some(standing) = changes.standing {
             if changes.is_parent_missing && !book.is_parent_missing {
@@ -425,13 +452,14 @@ impl Ledger {
             }
         }
         book.held.extend(nodes.iter().cloned());
+        book.changes += 1;
         drop(book);
         wrongs.into_iter().for_each(|wrong| self.accuse(wrong));
         self.tally.lock().acquisitions += 1;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let held = Arc::downgrade(held);
         let holding =
-            Holding { id, host, held, nodes, has_denied: !is_held, has_heard: false, gone_since: None };
+            Holding { id, host, held, nodes, has_denied: !is_held, has_heard: false, gone_since: None, seen: Seen::default() };
         self.holdings.lock().push(holding);
         id
     }
@@ -443,7 +471,7 @@ impl Ledger {
         let nodes = at.map(|at| holdings.remove(at).nodes);
         drop(holdings);
         let mut book = self.book.lock();
-        nodes.into_iter().for_each(|nodes| book.leaves(nodes));
+        nodes.iter().for_each(|nodes| book.leaves(nodes));
         if counted {
             book.let_go.insert(id);
         }
@@ -531,18 +559,18 @@ impl Ledger {
                 holding.has_denied |= !says;
             }
             let book = self.book.lock();
-            let is_forced = holding.nodes.iter().any(|node| book.forced.contains(node));
-            let mut is_whole = true;
-            for node in &holding.nodes {
-                let at = book.standing.position(node);
-                is_whole &= at.is_some();
-                if says && !is_forced {
-                    claims.extend(at.map(|at| (holding.host, at)));
-                    let wrong = book.why_not(at);
-                    wrongs.extend(wrong.map(|why| format!("h{} holds {}, {why}", holding.host, short(node))));
-                }
+            if holding.seen.change != book.changes {
+                holding.seen = book.see(&holding.nodes);
             }
             drop(book);
+            let Seen { is_forced, at, why_not, .. } = &holding.seen;
+            let (is_forced, is_whole) = (*is_forced, at.len() == holding.nodes.len());
+            if says && !is_forced {
+                claims.extend(at.iter().map(|at| (holding.host, *at)));
+                let wrong =
+                    |(node, why): &(String, String)| format!("h{} holds {}, {why}", holding.host, short(node));
+                wrongs.extend(why_not.iter().map(wrong));
+            }
             let gone_since = *holding.gone_since.get_or_insert(sim.now());
             if is_whole {
                 holding.gone_since = None;

@@ -173,7 +173,7 @@ fn play(sim: &Arc<Sim>) -> Result<(), String> {
 
     let left = |sim: &Sim| {
         let server = &sim.net.lock().server;
-        (server.leftovers().len(), server.watches())
+        (server.left(), server.watches())
     };
     let sweeping = patience + sim.plan.sweeping(left(sim).0);
     if !until(sim, sweeping, |sim| left(sim) == (0, 0))? {

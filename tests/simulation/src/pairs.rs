@@ -165,7 +165,7 @@ fn play(sim: &Arc<Sim>, refuses: bool, to_vote: Duration) -> std::result::Result
         return Err(wrong);
     }
     let server = &sim.net.lock().server;
-    match (server.leftovers().len(), server.watches()) {
+    match (server.left(), server.watches()) {
         (0, 0) => Ok(()),
         (nodes, watches) => Err(format!("{nodes} nodes and {watches} watches are left behind")),
     }

@@ -2,6 +2,7 @@
 //! nobody is let out before all the others of it have left, died or given up.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::plan::Plan;
 use crate::sim::{Instant, Sim};
@@ -56,7 +57,7 @@ impl Rounds {
     // ---- on the server
 
     /// What stands there now; why that cannot be.
-    pub fn look(&self, sim: &Sim, nodes: &[Node]) -> Option<String> {
+    pub fn look(&self, sim: &Sim, nodes: &[Arc<Node>]) -> Option<String> {
         self.0.lock().look(sim, nodes)
     }
 
@@ -126,7 +127,7 @@ fn all_of(members: &[(String, String)]) -> String {
 }
 
 impl Inner {
-    fn look(&mut self, sim: &Sim, nodes: &[Node]) -> Option<String> {
+    fn look(&mut self, sim: &Sim, nodes: &[Arc<Node>]) -> Option<String> {
         let below = |node: &Node| node.path.strip_prefix(PATH)?.strip_prefix('/').map(str::to_owned);
         let ready = nodes.iter().find(|node| below(node).as_deref() == Some("ready"));
         let members = nodes.iter().filter(|node| below(node).is_some_and(|name| name != "ready"));

@@ -13,9 +13,9 @@ use zkrecipes_embedded::wire::{
 use crate::net::{ConnId, Down, Net, Up};
 use crate::plan::Plan;
 use crate::sim::{DAWN, Due, HostId, Instant, Sim, nanos};
-use crate::snapshot::{self, Node};
+use crate::snapshot::{Node, Snapshot};
 use crate::snares::{Snare, Swallowed, ended_claim};
-use crate::standing::Standing;
+use crate::standing::{Contender, Standing};
 use crate::subject::{Ground, PATH, Subject};
 use crate::tell;
 use crate::trace::short;
@@ -51,18 +51,27 @@ pub struct Server {
     is_mortal: bool,
     numbers_left: Option<i32>,
     seen_zxid: i64,
+    nodes: Snapshot<NodeRole>,
     /// What is there, where that is followed.
-    followed: Vec<Node>,
+    followed: Vec<Arc<Node>>,
     pub(super) standing: Arc<Standing>,
     /// Who was asked to go: the node says so only until its owner writes it again.
     asked: HashSet<String>,
     /// Which parents of contenders there were at the last look.
     parents: Vec<String>,
-    /// Nodes that should not outlast the last worker.
-    leftovers: Vec<String>,
+    /// How many nodes should not outlast the last worker.
+    left: usize,
     /// When each of those was created that there ever were, the last of a name.
     named: HashMap<String, i64>,
     pub(super) changes: Changes,
+}
+
+/// What a node is to those who look at the tree.
+#[derive(Debug)]
+struct NodeRole {
+    /// It should not outlast the last worker.
+    is_left: bool,
+    contender: Option<Arc<Contender>>,
 }
 
 /// What a leader does after a pause, and how soon: each is done by a thread of its own.
@@ -118,11 +127,12 @@ impl Server {
             is_mortal: plan.subject.is_mortal(),
             numbers_left: plan.numbers_left,
             seen_zxid: 0,
+            nodes: Snapshot::default(),
             followed: Vec::new(),
             standing: Arc::default(),
             asked: HashSet::new(),
             parents: Vec::new(),
-            leftovers: Vec::new(),
+            left: 0,
             named: HashMap::new(),
             changes: Changes::default(),
         }
@@ -153,36 +163,36 @@ impl Server {
     }
 
     fn look(&mut self) {
-        let leader = self.cluster.leader();
+        let Server { cluster, ground, named, changes, .. } = self;
+        let leader = cluster.leader();
         self.seen_zxid = leader.zxid();
-        let (nodes, sessions) = (snapshot::nodes(leader), leader.sessions());
-        let parents: Vec<_> = self.ground.parents().map(str::to_owned).collect();
-        let parents: Vec<_> =
-            parents.into_iter().filter(|parent| nodes.iter().any(|node| node.path == *parent)).collect();
-        self.changes.is_parent_missing = parents.len() < self.ground.parents().count();
-        let is_left = |node: &&Node| !node.is_unused && !self.ground.is_lasting(&node.path);
-        self.leftovers = nodes.iter().filter(is_left).map(|node| node.path.clone()).collect();
-        for node in nodes.iter().filter(is_left) {
-            match self.named.get_mut(&node.path) {
+        self.nodes.look(leader, |node| {
+            let is_left = !node.is_unused && !ground.is_lasting(&node.path);
+            match named.get_mut(&node.path).filter(|_| is_left) {
                 Some(czxid) => {
-                    self.changes.reused += u64::from(std::mem::replace(czxid, node.czxid) != node.czxid)
+                    changes.reused += u64::from(std::mem::replace(czxid, node.czxid) != node.czxid)
                 }
-                None => _ = self.named.insert(node.path.clone(), node.czxid),
+                None if is_left => _ = named.insert(node.path.clone(), node.czxid),
+                None => {}
             }
-        }
+            NodeRole { is_left, contender: Contender::of(node, ground).map(Arc::new) }
+        });
+        let parents = ground.parents().filter(|parent| self.nodes.contains(parent));
+        let parents: Vec<_> = parents.map(str::to_owned).collect();
+        changes.is_parent_missing = parents.len() < ground.parents().count();
+        self.left = self.nodes.iter().filter(|(_, role)| role.is_left).count();
         if self.is_followed {
-            self.followed = nodes.iter().filter(|node| node.path.starts_with(PATH)).cloned().collect();
+            let nodes = self.nodes.iter().map(|(node, _)| node);
+            self.followed = nodes.filter(|node| node.path.starts_with(PATH)).cloned().collect();
         }
-        let standing = Arc::new(Standing::of(nodes, &self.ground));
+        let contenders = self.nodes.iter().filter_map(|(_, role)| role.contender.clone());
+        let standing = Arc::new(Standing::of(contenders));
         // Who was asked to go, and went while its session lives, may have been made to: only the owner knows better.
-        for contender in self.standing.all() {
-            if standing.position(&contender.path).is_some() {
-                continue;
+        for contender in self.standing.all().iter().filter(|contender| !standing.has(contender)) {
+            if self.asked.contains(&contender.path) && leader.sessions().contains(&contender.session) {
+                changes.forced.push(contender.path.clone());
             }
-            if self.asked.contains(&contender.path) && sessions.contains(&contender.session) {
-                self.changes.forced.push(contender.path.clone());
-            }
-            self.changes.gone.push(contender.path.clone());
+            changes.gone.push(contender.path.clone());
         }
         let asked = standing.all().iter().filter(|contender| contender.is_asked);
         self.asked.extend(asked.map(|contender| contender.path.clone()));
@@ -198,11 +208,17 @@ impl Server {
     }
 
     /// Contenders, and whatever else a recipe should have taken away.
-    pub fn leftovers(&self) -> &[String] {
-        &self.leftovers
+    pub fn leftovers(&self) -> Vec<&str> {
+        let left = self.nodes.iter().filter(|(_, role)| role.is_left);
+        left.map(|(node, _)| node.path.as_str()).collect()
     }
 
-    pub fn followed(&self) -> &[Node] {
+    /// How many of them there are.
+    pub fn left(&self) -> usize {
+        self.left
+    }
+
+    pub fn followed(&self) -> &[Arc<Node>] {
         &self.followed
     }
 

@@ -1,7 +1,8 @@
-//! The tree as a server has it: read from what it would write down before it stops.
+//! The tree as a server has it. What has not changed since the last look is not made again: looks are taken after every write.
 
-use zkrecipes_embedded::machine::Machine;
-use zkrecipes_embedded::wire::{Malformed, Reader};
+use std::sync::Arc;
+
+use zkrecipes_embedded::machine::{Machine, NodeView};
 
 /// What is of interest about a node.
 #[derive(Clone, Debug)]
@@ -11,46 +12,75 @@ pub struct Node {
     /// The session that it belongs to; zero for none.
     pub session: i64,
     pub czxid: i64,
+    mzxid: i64,
     /// How often its data was written since it was made.
     pub version: i32,
     /// A container that never had a child: no server collects it.
     pub is_unused: bool,
 }
 
-/// Every node, sorted by path, without the server's own.
-pub fn nodes(machine: &Machine) -> Vec<Node> {
-    read(&machine.save()).unwrap_or_else(|Malformed| panic!("Machine::save has another layout now"))
+impl Node {
+    fn of(view: &NodeView<'_>) -> Node {
+        let NodeView { path, data, session, czxid, mzxid, version, is_unused } = *view;
+        Node { path: path.to_owned(), data: data.to_owned(), session, czxid, mzxid, version, is_unused }
+    }
+
+    #[cfg(test)]
+    pub fn made(path: String) -> Node {
+        let (session, czxid, mzxid, version, is_unused) = (1, 1, 1, 0, false);
+        Node { path, data: Vec::new(), session, czxid, mzxid, version, is_unused }
+    }
+
+    /// Each write has a number of its own.
+    fn is_still(&self, view: &NodeView<'_>) -> bool {
+        let of_it = (self.czxid, self.mzxid, self.version, self.is_unused);
+        of_it == (view.czxid, view.mzxid, view.version, view.is_unused) && self.path == view.path
+    }
 }
 
-/// The layout is that of `saved.rs` in the embedded server.
-fn read(saved: &[u8]) -> Result<Vec<Node>, Malformed> {
-    const MAGIC: i32 = 0x5A4B_5232;
-    let r = &mut Reader::new(saved);
-    if r.int()? != MAGIC {
-        return Err(Malformed);
+/// Every node, sorted by path, with what was made of each.
+#[derive(Debug)]
+pub struct Snapshot<T>(Vec<(Arc<Node>, T)>);
+
+impl<T> Default for Snapshot<T> {
+    fn default() -> Self {
+        Snapshot(Vec::new())
     }
-    let (_zxid, _next_session, _secret) = (r.long()?, r.long()?, (r.long()?, r.long()?));
-    let _sessions = r.vector(|r| Ok((r.long()?, r.long()?)))?;
-    let mut nodes = r.vector(node)?;
-    if !r.is_empty() {
-        return Err(Malformed);
-    }
-    nodes.retain(|node| {
-        node.path != "/" && node.path != "/zookeeper" && !node.path.starts_with("/zookeeper/")
-    });
-    Ok(nodes)
 }
 
-fn node(r: &mut Reader) -> Result<Node, Malformed> {
-    const OF_A_SESSION: i32 = 1;
-    const CONTAINER: i32 = 2;
-    let path = r.string()?.into_owned();
-    let data = r.buffer()?.unwrap_or_default().to_vec();
-    let _acl = r.vector(Reader::acl)?;
-    let (kind, owner) = (r.int()?, r.long()?);
-    let czxid = r.long()?;
-    let (_mzxid, _pzxid, _ctime, _mtime) = (r.long()?, r.long()?, r.long()?, r.long()?);
-    let (version, _aversion, creates) = (r.int()?, r.int()?, r.int()?);
-    let is_unused = kind == CONTAINER && creates == 0;
-    Ok(Node { path, data, session: if kind == OF_A_SESSION { owner } else { 0 }, czxid, version, is_unused })
+impl<T> Snapshot<T> {
+    /// Looks again; `make` is asked of what is new or has changed.
+    pub fn look(&mut self, machine: &Machine, mut make: impl FnMut(&Arc<Node>) -> T) {
+        let views = machine.nodes();
+        let mut before = std::mem::take(&mut self.0).into_iter().peekable();
+        self.0.reserve(views.len());
+        for view in &views {
+            while before.next_if(|(node, _)| *node.path < *view.path).is_some() {}
+            let kept = before.next_if(|(node, _)| node.is_still(view));
+            self.0.push(kept.unwrap_or_else(|| {
+                let node = Arc::new(Node::of(view));
+                let made = make(&node);
+                (node, made)
+            }));
+        }
+    }
+
+    /// Follows what another one has looked at.
+    pub fn follow(&mut self, nodes: &[Arc<Node>], mut make: impl FnMut(&Node) -> T) {
+        let mut before = std::mem::take(&mut self.0).into_iter().peekable();
+        self.0.reserve(nodes.len());
+        for node in nodes {
+            while before.next_if(|(other, _)| *other.path < *node.path).is_some() {}
+            let kept = before.next_if(|(other, _)| Arc::ptr_eq(other, node));
+            self.0.push(kept.unwrap_or_else(|| (node.clone(), make(node))));
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<Node>, &T)> {
+        self.0.iter().map(|(node, made)| (node, made))
+    }
+
+    pub fn contains(&self, path: &str) -> bool {
+        self.0.binary_search_by(|(node, _)| (*node.path).cmp(path)).is_ok()
+    }
 }

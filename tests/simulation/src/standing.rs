@@ -1,5 +1,7 @@
 //! Who stands in the tree, and who keeps whom waiting: the recipes' rule, written a second time without their code.
 
+use std::sync::Arc;
+
 use crate::snapshot::Node;
 use crate::subject::Ground;
 
@@ -37,6 +39,8 @@ pub fn parse(name: &str) -> (Kind, Option<i32>) {
 #[derive(Clone, Debug)]
 pub struct Contender {
     pub path: String,
+    /// How much of the path is that of its queue.
+    queue: usize,
     pub kind: Kind,
     number: i32,
     czxid: i64,
@@ -46,7 +50,7 @@ pub struct Contender {
 }
 
 impl Contender {
-    fn of(node: Node, ground: &Ground) -> Option<Contender> {
+    pub fn of(node: &Node, ground: &Ground) -> Option<Contender> {
         let (parent, name) = node.path.rsplit_once('/')?;
         if !ground.parents().any(|path| path == parent) || ground.lasting.contains(&node.path) {
             return None;
@@ -59,11 +63,12 @@ impl Contender {
             }
         };
         let (czxid, session, is_asked) = (node.czxid, node.session, node.data.starts_with(b"__REVOKE__"));
-        Some(Contender { path: node.path, kind, number, czxid, session, is_asked })
+        let (path, queue) = (node.path.clone(), parent.len());
+        Some(Contender { path, queue, kind, number, czxid, session, is_asked })
     }
 
     pub fn queue(&self) -> &str {
-        self.path.rsplit_once('/').map_or("", |(queue, _)| queue)
+        &self.path[..self.queue]
     }
 
     /// The number, where it tells the place: past the end of the range it does not.
@@ -88,17 +93,27 @@ impl Contender {
 
 /// Everybody who stands at one moment, in the order of their queues and of their places there.
 #[derive(Debug, Default)]
-pub struct Standing(Vec<Contender>);
+pub struct Standing(Vec<Arc<Contender>>);
 
 impl Standing {
-    pub fn of(nodes: Vec<Node>, ground: &Ground) -> Standing {
-        let mut all: Vec<_> = nodes.into_iter().filter_map(|node| Contender::of(node, ground)).collect();
+    pub fn of(contenders: impl Iterator<Item = Arc<Contender>>) -> Standing {
+        let mut all: Vec<_> = contenders.collect();
         all.sort_by(|a, b| (a.queue(), a.place(), a.czxid).cmp(&(b.queue(), b.place(), b.czxid)));
         Standing(all)
     }
 
-    pub fn all(&self) -> &[Contender] {
+    pub fn all(&self) -> &[Arc<Contender>] {
         &self.0
+    }
+
+    /// Whether it stands and has not changed.
+    pub fn has_still(&self, contender: &Arc<Contender>) -> bool {
+        self.0.iter().any(|other| Arc::ptr_eq(other, contender))
+    }
+
+    /// Whether it stands, also if it has changed.
+    pub fn has(&self, contender: &Arc<Contender>) -> bool {
+        self.has_still(contender) || self.position(&contender.path).is_some()
     }
 
     pub fn position(&self, path: &str) -> Option<usize> {
@@ -107,7 +122,8 @@ impl Standing {
 
     /// Who stands before a contender and keeps it from holding.
     pub fn obstacles(&self, contender: &Contender) -> impl Iterator<Item = &Contender> {
-        self.0.iter().filter(|other| other.excludes(contender) && other.place() < contender.place())
+        let all = self.0.iter().map(|other| &**other);
+        all.filter(|other| other.excludes(contender) && other.place() < contender.place())
     }
 
     pub fn permits(&self) -> usize {
@@ -125,13 +141,13 @@ impl Standing {
 mod tests {
     use super::*;
 
-    fn contender(name: &str, czxid: i64) -> Contender {
+    fn contender(name: &str, czxid: i64) -> Arc<Contender> {
         let (kind, number) = parse(name);
         let (number, path) = (number.expect("a number"), format!("/q/{name}"));
-        Contender { path, kind, number, czxid, session: 0, is_asked: false }
+        Arc::new(Contender { path, queue: 2, kind, number, czxid, session: 0, is_asked: false })
     }
 
-    fn keeps_out(ahead: &Contender, behind: &Contender) -> bool {
+    fn keeps_out(ahead: &Arc<Contender>, behind: &Arc<Contender>) -> bool {
         let standing = Standing(vec![behind.clone(), ahead.clone()]);
         standing.obstacles(behind).any(|obstacle| obstacle.path == ahead.path)
     }

@@ -2,6 +2,7 @@
 //! apart.
 
 use std::collections::VecDeque;
+use std::fmt::Write;
 
 use crate::standing::{Kind, parse};
 
@@ -27,13 +28,14 @@ impl Trace {
     }
 
     pub fn line(&mut self, now: u64, text: std::fmt::Arguments) {
-        let line = format!("{:>14.6} {text}", now as f64 / 1e9);
+        // The oldest line makes room, and lends its memory.
+        let oldest = if self.last.len() == KEPT { self.last.pop_front() } else { None };
+        let mut line = oldest.unwrap_or_default();
+        line.clear();
+        _ = write!(line, "{:>14.6} {text}", now as f64 / 1e9);
         self.mix(line.as_bytes());
         if self.aloud {
             println!("{line}");
-        }
-        if self.last.len() == KEPT {
-            self.last.pop_front();
         }
         self.last.push_back(line);
     }

@@ -1,6 +1,7 @@
 //! Following: in the end everybody was told what is there, and meanwhile nothing that was over before.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::sim::HostId;
 use crate::snapshot::Node;
@@ -72,7 +73,7 @@ impl Views {
     }
 
     /// Compares what everybody was told with what is there.
-    pub fn compare(&self, subject: Subject, workers: usize, nodes: &[Node]) {
+    pub fn compare(&self, subject: Subject, workers: usize, nodes: &[Arc<Node>]) {
         let mut views = self.0.lock();
         let wrong = views.wrong(subject, workers, nodes);
         views.is_agreed |= wrong.is_none();
@@ -81,7 +82,7 @@ impl Views {
 }
 
 impl Inner {
-    fn wrong(&self, subject: Subject, workers: usize, nodes: &[Node]) -> Option<String> {
+    fn wrong(&self, subject: Subject, workers: usize, nodes: &[Arc<Node>]) -> Option<String> {
         if self.done < workers {
             return Some(format!("{} of {workers} workers are done", self.done));
         }
@@ -101,15 +102,16 @@ impl Inner {
 }
 
 /// What an observer should know of the nodes.
-fn seen(subject: Subject, scope: Scope, nodes: &[Node]) -> View {
+fn seen(subject: Subject, scope: Scope, nodes: &[Arc<Node>]) -> View {
+    let nodes = nodes.iter().map(|node| &**node);
     let is_child = |node: &&Node| node.path.rsplit_once('/').is_some_and(|(parent, _)| parent == PATH);
     let name = |node: &Node| node.path.rsplit_once('/').map(|(_, name)| name.to_owned()).unwrap_or_default();
     let whole = |node: &Node| (node.path.clone(), (node.data.clone(), node.czxid));
     match scope {
-        Scope::Members => nodes.iter().filter(is_child).filter_map(|node| member(subject, node)).collect(),
-        Scope::Data => nodes.iter().filter(|node| node.path == PATH).map(whole).collect(),
-        Scope::Children => nodes.iter().filter(is_child).map(|node| (name(node), (Vec::new(), 0))).collect(),
-        Scope::Subtree => nodes.iter().map(whole).collect(),
+        Scope::Members => nodes.filter(is_child).filter_map(|node| member(subject, node)).collect(),
+        Scope::Data => nodes.filter(|node| node.path == PATH).map(whole).collect(),
+        Scope::Children => nodes.filter(is_child).map(|node| (name(node), (Vec::new(), 0))).collect(),
+        Scope::Subtree => nodes.map(whole).collect(),
     }
 }
 
@@ -173,15 +175,8 @@ mod tests {
     #[test]
     fn everybody_must_know_what_is_there() {
         let (views, subject) = (Views::default(), Subject::Group { is_party: false });
-        let node = |name: &str| Node {
-            path: format!("{PATH}/{name}"),
-            data: Vec::new(),
-            session: 1,
-            czxid: 1,
-            version: 0,
-            is_unused: false,
-        };
-        let agree = |nodes: &[Node]| {
+        let node = |name: &str| Arc::new(Node::made(format!("{PATH}/{name}")));
+        let agree = |nodes: &[Arc<Node>]| {
             views.compare(subject, 1, nodes);
             views.is_agreed()
         };
