@@ -21,9 +21,10 @@ pub struct NodeView<'a> {
 impl Machine {
     /// Every node outside `/zookeeper`, sorted by path, without the root.
     pub fn nodes(&self) -> Vec<NodeView<'_>> {
-        let all = self.tree.iter().filter(|(path, _)| {
-            *path != "/" && *path != "/zookeeper" && !path.starts_with("/zookeeper/")
-        });
+        let all = self
+            .tree
+            .iter()
+            .filter(|(path, _)| *path != "/" && *path != "/zookeeper" && !path.starts_with("/zookeeper/"));
         let mut views: Vec<_> = all
             .map(|(path, node)| NodeView {
                 path,

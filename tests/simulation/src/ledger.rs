@@ -458,8 +458,16 @@ impl Ledger {
         self.tally.lock().acquisitions += 1;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let held = Arc::downgrade(held);
-        let holding =
-            Holding { id, host, held, nodes, has_denied: !is_held, has_heard: false, gone_since: None, seen: Seen::default() };
+        let holding = Holding {
+            id,
+            host,
+            held,
+            nodes,
+            has_denied: !is_held,
+            has_heard: false,
+            gone_since: None,
+            seen: Seen::default(),
+        };
         self.holdings.lock().push(holding);
         id
     }
@@ -567,8 +575,9 @@ impl Ledger {
             let (is_forced, is_whole) = (*is_forced, at.len() == holding.nodes.len());
             if says && !is_forced {
                 claims.extend(at.iter().map(|at| (holding.host, *at)));
-                let wrong =
-                    |(node, why): &(String, String)| format!("h{} holds {}, {why}", holding.host, short(node));
+                let wrong = |(node, why): &(String, String)| {
+                    format!("h{} holds {}, {why}", holding.host, short(node))
+                };
                 wrongs.extend(why_not.iter().map(wrong));
             }
             let gone_since = *holding.gone_since.get_or_insert(sim.now());

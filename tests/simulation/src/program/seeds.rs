@@ -120,7 +120,9 @@ fn apart(arguments: &Arguments, begun: Instant) -> Sum {
                 sum
             }
             None => {
-                lines.push(format!("seed {first} or one of the {count} from it on: ended in the middle of it"));
+                lines.push(format!(
+                    "seed {first} or one of the {count} from it on: ended in the middle of it"
+                ));
                 Sum { failed: [first].into(), ..Sum::default() }
             }
         };
