@@ -18,6 +18,7 @@
 //! tokens rise, a loss is told in time, once, and for good; afterwards, that everybody who waits gets their turn and that
 //! nothing is left.
 
+mod book;
 mod clock;
 mod combinations;
 mod commits;
