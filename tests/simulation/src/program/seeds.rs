@@ -200,3 +200,19 @@ fn report(outcome: &Outcome, was_aloud: bool) {
     }
     println!("again: make sim ARGS='--seed {} --trace'", outcome.seed);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_part_has_counted_arrives_whole() {
+        let mut sum = Sum { seeds: 3, steps: 7, hash: u64::MAX, failed: [5, 9].into(), ..Sum::default() };
+        sum.simulated = Duration::from_nanos(11);
+        (sum.tally.acquisitions, sum.tally.elections) = (13, 17);
+        let arrived = Sum::parse(&sum.figures()).expect("all of it");
+        assert_eq!(arrived.figures(), sum.figures());
+        assert_eq!((arrived.failed, arrived.tally.elections), (sum.failed, 17));
+        assert!(Sum::parse("seed 7 failed").is_none() && Sum::parse("1 2 3 4 5").is_none());
+    }
+}
