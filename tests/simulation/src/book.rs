@@ -76,11 +76,17 @@ impl Waiting {
 }
 
 impl Book {
+    /// An empty one, of so many permits.
+    pub fn of(size: usize) -> Book {
+        Book { size, ..Book::default() }
+    }
+
     pub fn look_at(&mut self, standing: Arc<Standing>, gone: Vec<String>) {
         self.looks += 1;
         self.changes += 1;
         self.gone.extend(gone.into_iter().map(|path| (path, self.looks)));
-        for contender in standing.all().iter().filter(|contender| !self.standing.has_still(contender)) {
+        let before = std::mem::replace(&mut self.standing, standing.clone());
+        for contender in standing.all().iter().filter(|contender| !before.has_still(contender)) {
             if self.known.get(&contender.path).is_none_or(|known| known.czxid() != contender.czxid()) {
                 self.begin_anew(contender);
             }
@@ -88,7 +94,6 @@ impl Book {
                 self.asked.insert(contender.path.clone());
             }
         }
-        self.standing = standing;
         self.note_turns();
     }
 

@@ -77,7 +77,7 @@ impl Ledger {
             probes: AtomicBool::new(plan.probes),
             is_calm: AtomicBool::new(false),
             next: AtomicU64::new(1),
-            book: Solo::new(Book { size: plan.ground().size, ..Book::default() }),
+            book: Solo::new(Book::of(plan.ground().size)),
             holdings: Solo::default(),
             tally: Solo::default(),
         }
