@@ -55,9 +55,10 @@ function pack(described, from, extra = {}) {
     cpSync(join(here, '..', 'LICENSE'), join(stage, 'LICENSE'))
     for (const [file, text] of Object.entries(extra)) writeFileSync(join(stage, file), text)
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(described, null, 2)}\n`)
-    const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-    const args = ['pack', '--silent', '--pack-destination', out]
-    const { status, stdout, error } = spawnSync(npm, args, { cwd: stage, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+    // There it is a batch file, which Node starts by a shell only. To that a path with blanks is several words, unless quoted.
+    const shell = process.platform === 'win32'
+    const args = ['pack', '--silent', '--pack-destination', shell ? `"${out}"` : out]
+    const { status, stdout, error } = spawnSync('npm', args, { cwd: stage, shell, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
     if (error || status !== 0) throw new Error(`npm pack failed for ${described.name}`, { cause: error })
     console.log(join(out, stdout.trim()))
   } finally {
