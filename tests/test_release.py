@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 import subprocess
+import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
@@ -107,13 +108,19 @@ def test_what_pip_installs_has_hashes() -> None:
             assert not name or name.startswith("#") or name in names, f"{line} of {asked}: scripts/requirements"
 
 
-def release() -> Any:
-    loader = SourceFileLoader("release", str(ROOT / "scripts/release"))
-    spec = importlib.util.spec_from_loader("release", loader)
+def script(name: str) -> Any:
+    loader = SourceFileLoader(name, str(ROOT / "scripts" / name))
+    spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
+    # Where a dataclass looks for the types of its fields.
+    sys.modules[name] = module
     loader.exec_module(module)
     return module
+
+
+def release() -> Any:
+    return script("release")
 
 
 def test_a_public_name_that_goes_is_noticed() -> None:
@@ -187,3 +194,72 @@ def test_a_rehearsal_builds_and_tries_each_artefact_and_says_what_is_left() -> N
     for words in ("sign the tag", "registry"):
         assert words in listed.split("What only a person can do:")[1]
     subprocess.run(["bash", "-n", "-c", listed.split("\nWhat only")[0]], check=True)
+
+
+def committed(root: Path) -> str:
+    """A tree whose scripts/release is content, and its commit."""
+    (root / "scripts").mkdir(parents=True)
+    (root / "scripts/release").write_text("#!/bin/sh\ncat target/passed/*\n")
+    (root / "scripts/release").chmod(0o755)
+    author = ["-c", "user.name=test", "-c", "user.email=test@localhost"]
+    for command in (["init", "--quiet"], ["add", "."], [*author, "commit", "--quiet", "--message", "All of it"]):
+        subprocess.run(["git", *command], cwd=root, check=True)
+    return subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def test_a_rehearsal_that_failed_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rehearse, root = script("rehearse"), tmp_path / "root"
+    commit = committed(root)
+    (root / "target/passed").mkdir(parents=True)
+    (root / "target/passed/test-all").write_text(commit + "\n")
+    (root / "target/passed/audit").write_text("another commit\n")
+    wanted = [
+        rehearse.Step("the first", "echo first >>../said"),
+        rehearse.Step("the second", "test -e ../mended"),
+        rehearse.Step("what needs the network", "false", is_told_later=True),
+        rehearse.Step("the last, alone", 'test ! -e scripts && echo last >>"$CLONE"/../said', in_place=True),
+    ]
+    monkeypatch.setattr(rehearse, "ROOT", root)
+    monkeypatch.setattr(rehearse, "platform", lambda: "linux-x64-gnu")
+    monkeypatch.setattr(rehearse, "steps", lambda _: wanted)
+
+    def run(*arguments: str) -> object:
+        monkeypatch.setattr(sys, "argv", ["rehearse", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            rehearse.main()
+        return ended.value.code
+
+    place = tmp_path / "place"
+    assert f"--from 2 {place}" in str(run(str(place)))
+    # It would be built anew, and not be what failed.
+    assert "there already" in str(run(str(place)))
+    assert run("--from", "2", str(tmp_path / "another")) == 2
+    (place / "mended").touch()
+    capfd.readouterr()
+    assert run("--from", "2", str(place)) == 0
+    assert (place / "said").read_text() == "first\nlast\n"
+    said = capfd.readouterr().out
+    assert re.search(r"^ +\d+ s  the second$", said, re.MULTILINE)
+    assert "what needs the network: failed" in said
+    assert "another commit" in said
+
+    # Another version is another commit, of which the same has passed.
+    def set_version(clone: Path, version: str) -> None:
+        (clone / "VERSION").write_text(version)
+        author = ["-c", "user.name=test", "-c", "user.email=test@localhost"]
+        subprocess.run(["git", "add", "VERSION"], cwd=clone, check=True)
+        subprocess.run(["git", *author, "commit", "--quiet", "--message", version], cwd=clone, check=True)
+
+    monkeypatch.setattr(rehearse, "set_version", set_version)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "mended").touch()
+    assert run("--as", "0.2.0-rc.1", str(other)) == 0
+    stamp = (other / "zkrecipes/target/passed/test-all").read_text().strip()
+    assert stamp != commit
+    assert stamp == rehearse.commit_of(other / "zkrecipes")
+    assert (other / "zkrecipes/target/passed/audit").read_text() == "another commit\n"
