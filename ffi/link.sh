@@ -18,7 +18,8 @@ fi
 
 # shellcheck disable=SC2054
 flags=(-Wl,-soname,"$(basename "$library").$major" -Wl,--version-script="$map" -Wl,--gc-sections -Wl,--as-needed
-    -Wl,-z,relro,-z,now,-z,noexecstack
+    # What the C library lacks for which this is linked would be missed when a program starts.
+    -Wl,-z,relro,-z,now,-z,noexecstack,-z,defs
     # The two stand side by side.
     -Wl,-rpath,"\$ORIGIN"
     # The library's threads outlive a dlclose: never unmap their code.
