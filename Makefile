@@ -115,8 +115,7 @@ defects: ## Puts defects back, one by one, and expects the simulation to find th
 
 .PHONY: chaos
 chaos: ## All recipes in all languages while everything fails, and a checker; ARGS="--minutes 60 --seed 7 --servers embedded"
-	@export ZKR_CURATOR_JARS="$$(python tests/interop/peers.py curator)"; \
-	ZKR_KAZOO_PYTHON="$$(tests/interop/environment.sh)" PYTHONPATH=python python tests/chaos/chaos.py --profile $(notdir $(TARGET)) $(ARGS)
+	@PYTHONPATH=python tests/chaos/with-guests.sh python tests/chaos/chaos.py --profile $(notdir $(TARGET)) $(ARGS)
 
 .PHONY: fuzz
 fuzz: ## libFuzzer over what takes bytes from outside, a minute for each target; ARGS="--minutes 10 machine"

@@ -91,14 +91,13 @@ part_crowds() {
 }
 # The checker of histories, and a short history of everything; of ten minutes if all is to be tested.
 part_chaos() {
-    local status=0 servers seconds=12 rate=100
+    local status=0 servers seconds=12 rate=100 guests=
     python -m pytest -q tests/chaos || status=$?
     for servers in embedded zookeeper ${ZKR_ALL:+ensemble}; do
         if [ "$servers" = ensemble ]; then
-            seconds=600 rate=250 ZKR_KAZOO_PYTHON=$(tests/interop/environment.sh) ZKR_CURATOR_JARS=$(python tests/interop/peers.py curator)
-            export ZKR_KAZOO_PYTHON ZKR_CURATOR_JARS
+            seconds=600 rate=250 guests=tests/chaos/with-guests.sh
         fi
-        PYTHONPATH=python tests/chaos/chaos.py --profile "$(basename "$target")" --servers "$servers" --seconds "$seconds" --rate "$rate" || status=$?
+        PYTHONPATH=python $guests tests/chaos/chaos.py --profile "$(basename "$target")" --servers "$servers" --seconds "$seconds" --rate "$rate" || status=$?
     done
     return "$status"
 }
