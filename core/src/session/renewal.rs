@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::clock::Moment;
+use super::clock::{Later, Moment};
 use super::server_session::ServerSession;
 use super::state::State;
 use super::wire::{FIRST_CONNECTION, LinkState};
@@ -39,13 +39,13 @@ impl Session {
             server_session.lose_all(LostReason::Session);
             self.remember(server_session.session_id());
             self.enter(State::Lost);
-            match self.reopen().await {
-                Some(next) => server_session = next,
-                None => return,
-            }
+            let Some(next) = self.reopen().await else { return };
+            let old_is_closed = self.close_outliving(&server_session, &next);
+            server_session = next;
             if self.is_closing() {
                 // Too late for anybody to use it, so nobody else will close it.
-                return server_session.close().await;
+                server_session.close().await;
+                return old_is_closed.await;
             }
             self.clock.spawn(Box::pin(server_session.clone().keep()));
             let after = self.clock.now().since(broke_at);
@@ -56,6 +56,20 @@ impl Session {
             self.renewed.notify_waiters();
             drop(ended);
         }
+    }
+
+    /// Has a server end what has ended for us alone: by itself it does so a session timeout after it is back, and until then everybody
+    /// waits for nodes of nobody, we too. Whoever held anything has been told before. A close of the client waits for it.
+    fn close_outliving(self: &Arc<Self>, ended: &Arc<ServerSession>, next: &Arc<ServerSession>) -> Later<()> {
+        if ended.link().state != LinkState::Unheard {
+            return Box::pin(std::future::ready(()));
+        }
+        let (session, ended, near) = (self.clone(), ended.clone(), next.peer().server);
+        next.in_background(async move {
+            let Some(identity) = ended.outlives_us().await else { return };
+            let hosts = lock(&session.hosts).clone();
+            session.dial.close_outliving(&hosts, &session.options, identity, near).await;
+        })
     }
 
     /// Nodes of this session may stand for a while yet.

@@ -3,13 +3,19 @@
 use std::time::{Duration, Instant};
 
 use crate::support::ground::{Ground, ground, grounds};
-use crate::support::{eventually, lock_of, options, server, soon};
+use crate::support::{client_with, connected, eventually, lock_of, options, server, soon};
 use tokio::task::JoinSet;
-use zkrecipes::{Client, CreateMode, ErrorKind, QueueOptions, RetryOptions, State, drive};
-use zkrecipes_embedded::Fault;
+use zkrecipes::{Client, ClientOptions, CreateMode, ErrorKind, QueueOptions, RetryOptions, State, drive};
+use zkrecipes_embedded::{Fault, Server};
 
 const PATH: &str = "/outages";
 const TEN: Duration = Duration::from_secs(10);
+
+/// A short session timeout, and short pauses.
+fn hasty() -> ClientOptions {
+    let retry = RetryOptions::default().base(Duration::from_millis(10)).max(Duration::from_millis(50));
+    options(Duration::from_millis(1500)).retry(retry)
+}
 
 async fn gives_up_after(ground: &Ground, budget: Duration) -> Client {
     let (base, max) = (Duration::from_millis(10), Duration::from_millis(50));
@@ -70,6 +76,46 @@ async fn a_wait_without_a_limit_outlasts_an_outage_in_which_it_began() {
             ended.expect("no panic").expect("it outlasts the outage");
         }
     }
+}
+
+/// The server is away for longer than the session timeout of the client, which it has told nobody: its clock stands still.
+async fn outlast(server: &Server, client: &Client) {
+    server.freeze_clock();
+    server.stop();
+    eventually("the client gives its session up", || client.state() == State::Lost).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_held_before_a_long_outage_is_free_as_soon_as_there_is_a_server() {
+    let server = server();
+    let (client, other) = (connected(&server, hasty()).await, client_with(&server, TEN).await);
+    let lock = lock_of(&client, &format!("{PATH}/held"));
+    let held = soon("a lock", lock.acquire()).await.expect("free");
+    let old = client.session_id();
+    outlast(&server, &client).await;
+    assert!(!held.is_held());
+    server.restart().expect("the port is ours");
+    // Sessions do not end by themselves here: they are closed, or stand for ever.
+    let taken = soon("it is free", lock_of(&other, &format!("{PATH}/held")).acquire()).await.expect("free");
+    assert!(!server.sessions().contains(&old));
+    taken.release().await.expect("ours");
+    assert!(!held.is_held(), "what was lost comes back");
+    assert_eq!(server.sessions().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_was_given_up_is_closed_although_nobody_hears_it_at_first_and_the_client_closes() {
+    let server = server();
+    let client = connected(&server, hasty()).await;
+    let old = client.session_id();
+    outlast(&server, &client).await;
+    // Of the first that tries to, nobody hears what becomes of it.
+    let lost = server.inject(Fault::drop_before("close").session(old));
+    server.restart().expect("the port is ours");
+    eventually("there is a session", || client.state() == State::Connected).await;
+    soon("the end", client.close(Some(TEN))).await.expect("closed");
+    assert!(server.fault_fired(lost), "it was not tried");
+    assert_eq!(server.sessions(), [0; 0], "left behind by who has closed");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -64,4 +64,7 @@ tally! {
     lags,
     /// How often all lost the leader, and had one again.
     elections,
+    /// Sessions that their client had given up, and was to close when it had a server again.
+    outlived,
 }
+

@@ -18,7 +18,7 @@ use super::clock::{Clock, Later, Moment};
 use super::lease::Lease;
 use super::wire::capability::Capability;
 use super::wire::frame::Measure;
-use super::wire::{Flight, Link, LinkState, Wire, WireError, Write};
+use super::wire::{Flight, Link, LinkState, SessionIdentity, Wire, WireError, Write};
 use crate::error::LostReason;
 use crate::log::{self, Peer};
 use crate::metrics::Counters;
@@ -220,6 +220,11 @@ impl ServerSession {
 
     pub(crate) fn has_ended(&self) -> bool {
         self.link().state.is_over()
+    }
+
+    /// See [`Wire::outlives_us`].
+    pub(super) fn outlives_us(&self) -> Later<Option<SessionIdentity>> {
+        self.wire.outlives_us()
     }
 
     pub(crate) fn close(&self) -> Later<()> {

@@ -32,6 +32,7 @@ pub(crate) mod open;
 pub mod own;
 #[cfg(test)]
 pub(crate) mod scripted;
+mod session_identity;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "zookeeper-client")]
@@ -42,6 +43,7 @@ pub(crate) use asking::asked;
 #[cfg(any(test, fuzzing))]
 pub(crate) use machine::fuzzed;
 pub use noted::{Noted, Trouble};
+pub use session_identity::SessionIdentity;
 pub use zkrecipes_protocol::Stat;
 
 /// The answer to a request that has left already.
@@ -58,6 +60,17 @@ pub trait Dial: Send + Sync {
     /// One new session, tried until the server answers; the caller limits the time.
     /// What each attempt to connect comes to is noted meanwhile.
     fn dial(&self, hosts: &str, options: &ClientOptions, noted: &Arc<Noted>) -> Flight<Box<dyn Wire>>;
+    /// Closes a session that [has ended for us alone](Wire::outlives_us), at the server `near` first, on a connection of its own on
+    /// which nothing else is asked. Resolves when a server has confirmed it, or when they have ended it by themselves.
+    fn close_outliving(
+        &self,
+        _hosts: &str,
+        _options: &ClientOptions,
+        _session: SessionIdentity,
+        _near: Option<String>,
+    ) -> Later<()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// One session with the server, over as many connections as it takes.
@@ -83,6 +96,11 @@ pub trait Wire: Send + Sync {
     /// Why the last connection ended, as far as that is known.
     fn cause(&self) -> Option<String> {
         None
+    }
+    /// The session, if it has ended because no server was heard of: they may go on with it, and with its nodes, for a timeout from
+    /// when they are back.
+    fn outlives_us(&self) -> Later<Option<SessionIdentity>> {
+        Box::pin(std::future::ready(None))
     }
     /// Resolves once [`Wire::link`] is no longer `seen`.
     fn link_changed(&self, seen: Link) -> Later<()>;

@@ -176,8 +176,8 @@ fn tell(arguments: &Arguments, sum: &Sum, took: Duration) {
         all.timeouts, all.cancellations, all.deletions, all.reused, all.doubts
     );
     println!(
-        "{} followers behind or cut off, {} elections, {} requests of more than half of what a server takes",
-        all.lags, all.elections, all.bulky
+        "{} followers behind or cut off, {} elections, {} requests of more than half of what a server takes, {} sessions closed that had been given up",
+        all.lags, all.elections, all.bulky, all.outlived
     );
     println!("the schedules are {hash:016x}");
     if !failed.is_empty() {

@@ -6,9 +6,9 @@ use std::sync::{Arc, Weak};
 
 use tokio::sync::Notify;
 use zkrecipes::ClientOptions;
-use zkrecipes::session::clock::{Clock, Moment};
+use zkrecipes::session::clock::{Clock, Later, Moment};
 use zkrecipes::session::wire::own::{Channel, Connection, Due};
-use zkrecipes::session::wire::{Flight, Link, Wire};
+use zkrecipes::session::wire::{Flight, Link, SessionIdentity, Wire};
 use zkrecipes_embedded::wire::{Event, EventKind, Reader, ReplyHead, XID_EVENT, frame_at};
 
 use crate::clock::HostClock;
@@ -56,6 +56,8 @@ pub struct Io {
     host: HostId,
     me: Weak<Io>,
     connection: Arc<Connection<Pipe>>,
+    /// It closes a session that has ended for its host: nothing that the host is after depends on it.
+    only_closes: bool,
     arrived: Notify,
     state: Solo<State>,
     /// Tasks that want to hear of nodes.
@@ -77,11 +79,33 @@ struct State {
 impl Io {
     /// Begins to connect. The session closes itself if nobody waits for it.
     pub fn start(sim: &Arc<Sim>, host: HostId, options: &ClientOptions) -> (Arc<Io>, Flight<Box<dyn Wire>>) {
-        let hosts: Vec<_> = (0..sim.plan.members).map(|member| format!("s:{}", member + 1)).collect();
-        let hosts = hosts.join(",");
-        let clock = Arc::new(HostClock { sim: sim.clone(), host });
+        let (hosts, clock) = (Io::hosts(sim), Arc::new(HostClock { sim: sim.clone(), host }));
         let connection = Connection::new(&hosts, options, clock, Arc::default());
         let opened = connection.opened(&hosts);
+        (Io::drive(sim, host, connection, false), opened)
+    }
+
+    /// Closes a session that the host has given up.
+    pub fn close(
+        sim: &Arc<Sim>,
+        host: HostId,
+        options: &ClientOptions,
+        session: SessionIdentity,
+        near: Option<String>,
+    ) -> Later<()> {
+        let (hosts, clock) = (Io::hosts(sim), Arc::new(HostClock { sim: sim.clone(), host }));
+        let connection = Connection::closing(&hosts, options, clock, session, near.as_deref());
+        let over = connection.over();
+        Io::drive(sim, host, connection, true);
+        over
+    }
+
+    fn hosts(sim: &Sim) -> String {
+        let hosts: Vec<_> = (0..sim.plan.members).map(|member| format!("s:{}", member + 1)).collect();
+        hosts.join(",")
+    }
+
+    fn drive(sim: &Arc<Sim>, host: HostId, connection: Arc<Connection<Pipe>>, only_closes: bool) -> Arc<Io> {
         let state = State {
             link: connection.link(),
             inbox: VecDeque::new(),
@@ -95,12 +119,13 @@ impl Io {
             host,
             me: me.clone(),
             connection,
+            only_closes,
             arrived: Notify::new(),
             state: Solo::new(state),
             listeners: Solo::default(),
         });
         sim.spawn(host, Box::pin(io.clone().serve()));
-        (io, opened)
+        io
     }
 
     async fn serve(self: Arc<Self>) {
@@ -208,7 +233,7 @@ impl Io {
     fn notice(&self) {
         let link = self.connection.link();
         let before = std::mem::replace(&mut self.state.lock().link, link);
-        if link == before {
+        if link == before || self.only_closes {
             return;
         }
         tell!(self.sim, "h{} {:?}", self.host, link.state);

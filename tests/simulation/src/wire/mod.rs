@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use zkrecipes::session::clock::{Later, Moment};
 use zkrecipes::session::wire::{
-    Applied, CreateMode, Created, Dial, Flight, Following, Link, Noted, Read, Stat, Watch, Wire, WireError,
-    Write,
+    Applied, CreateMode, Created, Dial, Flight, Following, Link, Noted, Read, SessionIdentity, Stat, Watch,
+    Wire, WireError, Write,
 };
 use zkrecipes::{AclChoice, AclEntry, ClientOptions};
 
@@ -31,6 +31,17 @@ impl Dial for HostDial {
             let wire = opened.await?;
             Ok(Box::new(Session { wire, io }) as Box<dyn Wire>)
         })
+    }
+
+    fn close_outliving(
+        &self,
+        _: &str,
+        options: &ClientOptions,
+        session: SessionIdentity,
+        near: Option<String>,
+    ) -> Later<()> {
+        self.sim.ledger.count(|tally| tally.outlived += 1);
+        Io::close(&self.sim, self.host, options, session, near)
     }
 }
 
@@ -72,6 +83,7 @@ impl Wire for Session {
         knows_what_left() -> bool;
         server() -> Option<String>;
         cause() -> Option<String>;
+        outlives_us() -> Later<Option<SessionIdentity>>;
         link_changed(seen: Link) -> Later<()>;
         close() -> Later<()>;
         create(path: &str, data: &[u8], mode: CreateMode, acl: &AclChoice) -> Flight<Created>;

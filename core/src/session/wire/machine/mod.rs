@@ -38,7 +38,7 @@ use self::watch_table::Watches;
 pub(crate) use self::watch_table::{WatchId, WatchSubject};
 use super::capability::{Capability, is_counted};
 use super::noted::{SHAKING_HANDS, TroubleKind};
-use super::{Event, FIRST_CONNECTION, Link, LinkState, Noted, Trouble, WireError};
+use super::{Event, FIRST_CONNECTION, Link, LinkState, Noted, SessionIdentity, Trouble, WireError};
 use crate::hosts::Server;
 use crate::options::ClientOptions;
 use crate::session::clock::Moment;
@@ -49,13 +49,6 @@ const CLOSES: &str =
 const NO_SESSION: &str =
     "takes connections, but gives no session in time (paused, overloaded, or no ZooKeeper)";
 const NO_LOCAL_SESSION: &str = "has no quorum, and opens no session without one; a server from ZooKeeper 3.9 on does if localSessionsEnabled is set there, too";
-
-/// What a session is known by, once a server has granted it.
-struct SessionIdentity {
-    id: i64,
-    password: Zeroizing<Vec<u8>>,
-    timeout: Duration,
-}
 
 #[derive(Copy, Clone)]
 enum Phase {
@@ -182,6 +175,29 @@ impl<A: Answering, W> Machine<A, W> {
             close_has_left: false,
             cause: None,
         }
+    }
+
+    /// For the end of a session that a client has given up: it goes on with it once, only to close it, at the server `near` first.
+    /// Nothing can be asked of it. It tries for the session timeout, behind which the servers have ended it by themselves.
+    pub(crate) fn closing(
+        servers: Vec<Server>,
+        options: ClientOptions,
+        session: SessionIdentity,
+        near: Option<&str>,
+        now: Moment,
+    ) -> Machine<A, W> {
+        // A server without quorum can close nothing.
+        let mut machine = Machine::new(servers, options.read_only(false), Arc::default(), now);
+        near.into_iter().for_each(|near| machine.servers.begin_with_named(near));
+        machine.session = Some(session);
+        machine.is_closing = true;
+        machine
+    }
+
+    /// See [`Wire::outlives_us`](super::Wire::outlives_us). A local session ends with its connection.
+    pub(crate) fn outlives_us(&self) -> Option<SessionIdentity> {
+        let is_unheard = self.link.state == LinkState::Unheard;
+        self.session.clone().filter(|_| is_unheard && !self.is_local)
     }
 
     pub(crate) fn link(&self) -> Link {

@@ -47,6 +47,12 @@ impl Servers {
         at.is_some()
     }
 
+    /// The same, by its `host:port`.
+    pub(super) fn begin_with_named(&mut self, name: &str) {
+        let at = self.order.iter().position(|one| one.to_string() == name);
+        self.at = at.unwrap_or(self.at);
+    }
+
     /// A server took us.
     pub(super) fn took(&mut self) {
         self.failed = 0;

@@ -47,6 +47,13 @@ impl World {
         World { machine: Machine::new(servers, options, Arc::default(), now), now, out: Vec::new() }
     }
 
+    /// One that closes a session that was given up.
+    fn closing(options: ClientOptions, session: SessionIdentity, near: Option<&str>) -> World {
+        let world = World::new(ClientOptions::default());
+        let servers = (1..=3).map(|port| Server { host: "zk".to_owned(), port }).collect();
+        World { machine: Machine::closing(servers, options, session, near, world.now), ..world }
+    }
+
     /// One that has a session.
     fn up() -> World {
         World::up_with(ClientOptions::default())
@@ -592,6 +599,65 @@ fn a_session_ends_a_timeout_after_the_last_word_of_a_server() {
     }
     assert_eq!(waited, TIMEOUT);
     assert_eq!(world.told(), [(1, Event::SessionEnded)]);
+}
+
+/// A session of which no server was heard for its timeout, as its client has it.
+fn given_up() -> SessionIdentity {
+    let mut world = World::up();
+    assert!(world.machine.outlives_us().is_none(), "it has not ended");
+    world.machine.hung_up("gone", world.now);
+    world.pass(TIMEOUT);
+    assert_eq!(world.machine.link().state, LinkState::Unheard);
+    world.machine.outlives_us().expect("the servers may go on with it")
+}
+
+#[test]
+fn a_session_that_was_given_up_is_gone_on_with_only_to_close_it() {
+    let options = ClientOptions::default().read_only(true).auth(Auth::new("digest", "user:hunter2"));
+    let mut world = World::closing(options, given_up(), Some("zk:2"));
+    world.read(1, "/a");
+    assert_eq!(world.answers(), [(1, Err(WireError::SessionEnded))]);
+    for is_confirmed in [false, true] {
+        world.pass(Duration::from_millis(50));
+        let (_, server) = world.machine.dial().expect("it connects");
+        if !is_confirmed {
+            assert_eq!(server.to_string(), "zk:2");
+        }
+        world.machine.connected(world.now);
+        let sent = world.sent();
+        let hello = Hello::read(&sent[0]).expect("a hello");
+        assert_eq!((hello.session, hello.password, hello.zxid_seen), (SESSION, &[3; 16][..], 0));
+        assert_eq!(hello.read_only, Some(false), "what has no quorum cannot close it");
+        world.receive(&GRANTED.frame());
+        assert_eq!(world.requests(), [(0, Op::CLOSE)]);
+        match is_confirmed {
+            true => world.receive(&bare(0, 0)),
+            // Nobody knows whether it has been heard.
+            false => world.machine.hung_up("gone", world.now),
+        }
+    }
+    assert_eq!(world.machine.link().state, LinkState::Ended);
+}
+
+#[test]
+fn a_session_that_was_given_up_is_left_when_the_servers_have_ended_it() {
+    let mut world = World::closing(ClientOptions::default(), given_up(), None);
+    world.connect();
+    world.receive(&Welcome::EXPIRED.frame());
+    assert_eq!(world.machine.link().state, LinkState::Ended);
+    // Without an answer: behind its timeout they have.
+    let mut world = World::closing(ClientOptions::default(), given_up(), None);
+    world.pass(TIMEOUT);
+    assert!(world.machine.is_over());
+}
+
+#[test]
+fn a_session_that_a_server_ended_is_not_closed_once_more() {
+    let mut world = World::up();
+    world.machine.hung_up("gone", world.now);
+    world.connect();
+    world.receive(&Welcome::EXPIRED.frame());
+    assert!(world.machine.outlives_us().is_none());
 }
 
 #[test]

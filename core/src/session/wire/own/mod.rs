@@ -32,17 +32,19 @@ pub(crate) use self::driving::{Drives, Parker, Woken, forget_wakeups, has_room};
 use self::mail::Mail;
 use self::seen::Seen;
 use self::session::OwnSession;
+use self::socket::Socket;
 use self::state::ConnectionState;
 use self::trust::Trust;
 use super::machine::{Answering, Machine, Output};
 use super::open::Entry;
-use super::{Dial, Event, Flight, Link, LinkState, Noted, Trouble, Wire, WireError};
+use super::{Dial, Event, Flight, Link, LinkState, Noted, SessionIdentity, Trouble, Wire, WireError};
+use crate::error::Result;
 use crate::hosts::{self, Server};
 use crate::log;
 use crate::metrics::Counters;
 use crate::options::ClientOptions;
 use crate::process::Process;
-use crate::runtime;
+use crate::runtime::{self, Later};
 use crate::session::clock::{Clock, Moment};
 use crate::session::system_clock::SystemClock;
 
@@ -62,15 +64,37 @@ pub(crate) struct Own {
 
 impl Dial for Own {
     fn dial(&self, hosts: &str, options: &ClientOptions, noted: &Arc<Noted>) -> Flight<Box<dyn Wire>> {
-        let trust = match options.tls.as_ref().map(Trust::new).transpose() {
-            Ok(trust) => trust.map(Arc::new),
-            Err(error) => return Box::pin(std::future::ready(Err(WireError::Refused(error)))),
-        };
         let connection = Connection::new(hosts, options, Arc::new(SystemClock), noted.clone());
         let opened = connection.opened(hosts);
+        match self.serve(connection, options) {
+            Ok(()) => opened,
+            Err(error) => Box::pin(std::future::ready(Err(WireError::Refused(error)))),
+        }
+    }
+
+    fn close_outliving(
+        &self,
+        hosts: &str,
+        options: &ClientOptions,
+        session: SessionIdentity,
+        near: Option<String>,
+    ) -> Later<()> {
+        let connection = Connection::closing(hosts, options, Arc::new(SystemClock), session, near.as_deref());
+        let over = connection.over();
+        match self.serve(connection, options) {
+            Ok(()) => over,
+            // Then no new session can be had, either.
+            Err(_) => Box::pin(std::future::ready(())),
+        }
+    }
+}
+
+impl Own {
+    fn serve(&self, connection: Arc<Connection<Socket>>, options: &ClientOptions) -> Result<()> {
+        let trust = options.tls.as_ref().map(Trust::new).transpose()?.map(Arc::new);
         let serving = serving::serve(connection, trust, Entry::new(), self.counters.clone());
         runtime::spawn(Box::pin(serving));
-        opened
+        Ok(())
     }
 }
 
@@ -134,6 +158,22 @@ impl<C: Channel> Connection<C> {
         noted: Arc<Noted>,
     ) -> Arc<Connection<C>> {
         let machine = Machine::new(hosts::servers(hosts), options.clone(), noted.clone(), clock.now());
+        Connection::of(machine, clock, noted)
+    }
+
+    /// Only to close a session that a client has given up, at the server `near` first.
+    pub fn closing(
+        hosts: &str,
+        options: &ClientOptions,
+        clock: Arc<dyn Clock>,
+        session: SessionIdentity,
+        near: Option<&str>,
+    ) -> Arc<Connection<C>> {
+        let machine = Machine::closing(hosts::servers(hosts), options.clone(), session, near, clock.now());
+        Connection::of(machine, clock, Arc::default())
+    }
+
+    fn of(machine: Machine<Answer, Watcher>, clock: Arc<dyn Clock>, noted: Arc<Noted>) -> Arc<Connection<C>> {
         Arc::new(Connection {
             seen: Seen::of(&machine),
             state: Mutex::new(ConnectionState::of(machine)),
@@ -164,6 +204,12 @@ impl<C: Channel> Connection<C> {
             }
             Ok(Box::new(session) as Box<dyn Wire>)
         })
+    }
+
+    /// Resolves when the session has ended.
+    pub fn over(self: &Arc<Self>) -> Later<()> {
+        let connection = self.clone();
+        Box::pin(async move { connection.until(|link| link.state.is_over()).await })
     }
 
     pub fn link(&self) -> Link {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use tokio::sync::oneshot;
 use zkrecipes_protocol::{
     Acl, Code, CreateArgs, Op, ReadResult, Reply, Request, SubRead, SubWrite, WriteResult,
 };
@@ -278,11 +279,15 @@ impl<C: Channel> Wire for OwnSession<C> {
         self.connection.post(move |state, now| state.machine.update_servers(servers, now));
     }
 
+    fn outlives_us(&self) -> Later<Option<SessionIdentity>> {
+        let (answer, answered) = oneshot::channel();
+        self.connection.post(|state, _| _ = answer.send(state.machine.outlives_us()));
+        Box::pin(async move { answered.await.ok().flatten() })
+    }
+
     fn close(&self) -> Later<()> {
-        let connection = self.connection.clone();
-        connection.post(|state, now| state.machine.close(now));
-        let is_over = |link: Link| link.state.is_over();
-        Box::pin(async move { connection.until(is_over).await })
+        self.connection.post(|state, now| state.machine.close(now));
+        self.connection.over()
     }
 
     fn create(&self, path: &str, data: &[u8], mode: CreateMode, acl: &AclChoice) -> Flight<Created> {
