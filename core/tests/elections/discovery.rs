@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::support::access::set_access;
 use crate::support::ground::grounds;
 use crate::support::{client, client_with, eventually, nodes_under, server, soon};
-use zkrecipes::{Client, CreateMode, Discovery, ErrorKind, PickBy, Service, ServiceType, drive};
+use zkrecipes::{Client, CreateMode, Discovery, ErrorKind, Instance, PickBy, Service, ServiceType, drive};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/services";
@@ -319,4 +319,39 @@ async fn sequential_instances_of_one_id_fail_one_by_one() {
         pick().await.expect("one more").failed();
     }
     assert_eq!(pick().await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_that_a_watch_told_of_fails_also_when_it_was_registered_anew_and_says_the_same() {
+    let server = server();
+    let client = client(&server).await;
+    let discovery = of(&client);
+    let registration = discovery.register(web("a")).await.expect("free");
+    let mut feed = discovery.watch("web").expect("valid");
+    let told = soon("the first", feed.next()).await.expect("it goes on").expect("followed");
+    for _ in 0..2 {
+        // What says the same is no news; with the next one that is, the watch has seen it.
+        registration.update(registration.service()).await.expect("registered");
+        let news = discovery.register(web("b")).await.expect("free");
+        let more = soon("news", feed.next()).await.expect("it goes on").expect("followed");
+        assert_eq!((more.len(), &more[0]), (2, &told[0]));
+        news.unregister().await.expect("registered");
+        soon("news", feed.next()).await.expect("it goes on").expect("followed");
+        let newest = discovery.instances("web").await.expect("asked").remove(0);
+        let is_newest = |one: &Instance| drive::node_of(one) == drive::node_of(&newest);
+        picks(&discovery, "it is registered anew, and has not failed", |one| one.is_some_and(is_newest))
+            .await;
+        told[0].failed();
+        picks(&discovery, "it has failed", |one| one.is_none()).await;
+    }
+}
+
+/// Until what is picked is what it should be.
+async fn picks(discovery: &Discovery, what: &str, is_so: impl Fn(Option<&Instance>) -> bool) {
+    let picked = async {
+        while !is_so(discovery.pick("web", PickBy::Sticky).await.expect("known").as_ref()) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    soon(what, picked).await;
 }

@@ -84,6 +84,17 @@ impl FollowedInstances {
         })
     }
 
+    /// Whoever was told of an instance may say `failed()` of it also when it was registered anew since and says the same.
+    fn keep_what_was_told_in_use(&mut self) {
+        for (path, told) in self.told.iter_mut().flatten() {
+            let now = self.known.get(path).filter(|now| *now == told);
+            if let Some(now) = now.filter(|now| now.found_node() != told.found_node()) {
+                self.found_by.succeed(told.found_node(), now.found_node());
+                *told = now.clone();
+            }
+        }
+    }
+
     /// All instances by the names of their nodes, at first and whenever they are others.
     async fn next(&mut self) -> Result<Vec<Instance>> {
         loop {
@@ -113,7 +124,11 @@ impl FollowedInstances {
                     None => drop(self.known.remove(&node)),
                 }
             }
-            if !self.is_told() {
+            let is_told = self.is_told();
+            if !self.tells_nodes {
+                self.keep_what_was_told_in_use();
+            }
+            if !is_told {
                 self.told = Some(self.known.clone());
                 return Ok(self.known.values().cloned().collect());
             }

@@ -12,12 +12,16 @@ use crate::session::wire::Stat;
 
 /// For how long an instance that has failed is not picked.
 const ASIDE_FOR: Duration = Duration::from_secs(30);
+/// Nodes of which it is remembered that another one says the same.
+const MOST_SUCCEEDED: usize = 10_000;
 
 /// The instances that have failed, as one handle knows them.
 pub(super) struct SetAside {
     clock: Arc<dyn Clock>,
     process: Process,
     until: Mutex<HashMap<Failed, Moment>>,
+    /// Who follows a service was told of these, and not of the registrations after them, which say the same.
+    succeeded: Mutex<HashMap<FoundNode, FoundNode>>,
 }
 
 /// The node of an instance as it was when that was found: made or written into since, it is another registration.
@@ -57,7 +61,12 @@ enum Failed {
 
 impl SetAside {
     pub(super) fn new(clock: &Arc<dyn Clock>) -> Arc<SetAside> {
-        Arc::new(SetAside { clock: clock.clone(), process: Process::present(), until: Mutex::default() })
+        Arc::new(SetAside {
+            clock: clock.clone(),
+            process: Process::present(),
+            until: Mutex::default(),
+            succeeded: Mutex::default(),
+        })
     }
 
     pub(super) fn add(&self, name: &str, id: &str) {
@@ -68,8 +77,28 @@ impl SetAside {
     pub(super) fn add_node(&self, node: &FoundNode) {
         // In a forked child the handle is the parent's, and so is its lock.
         if self.process.is_present() {
-            self.insert(Failed::Node(node.clone()));
+            self.insert(Failed::Node(self.latest(node)));
         }
+    }
+
+    /// An instance was registered anew, or written again, and says the same. Who follows the service is not told, so the one that
+    /// they know stands for the one that there is.
+    pub(super) fn succeed(&self, before: &FoundNode, now: &FoundNode) {
+        let mut succeeded = lock(&self.succeeded);
+        if succeeded.len() >= MOST_SUCCEEDED {
+            // An instance that has failed and is picked again is better than remembering without limit.
+            succeeded.clear();
+        }
+        succeeded.insert(before.clone(), now.clone());
+    }
+
+    fn latest(&self, node: &FoundNode) -> FoundNode {
+        let (succeeded, mut latest) = (lock(&self.succeeded), node);
+        // Each is younger than the one before it.
+        while let Some(next) = succeeded.get(latest).filter(|next| next.mzxid > latest.mzxid) {
+            latest = next;
+        }
+        latest.clone()
     }
 
     fn insert(&self, failed: Failed) {
