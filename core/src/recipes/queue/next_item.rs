@@ -25,6 +25,7 @@ use super::watched_lists::WatchedLists;
 use crate::error::{Error, Result};
 use crate::mutex::lock;
 use crate::path;
+use crate::process::UnlessForked;
 use crate::recipes::waiting_line::WaitingLine;
 use crate::session::Session;
 use crate::session::call::Call;
@@ -127,7 +128,7 @@ impl SharedQueue {
         &self,
         call: &mut Call,
         verb: &'static str,
-    ) -> Result<Option<MutexGuard<'_, ()>>> {
+    ) -> Result<Option<UnlessForked<MutexGuard<'_, ()>>>> {
         if self.returns.are_none() || call.is_single_attempt() {
             return Ok(None);
         }

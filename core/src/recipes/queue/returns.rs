@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{MutexGuard, watch};
 
 use crate::mutex::lock;
-use crate::process::Process;
+use crate::process::{Process, UnlessForked};
 
 /// Those of one client, in one queue.
 #[derive(Default)]
@@ -34,12 +34,16 @@ impl Returns {
         *self.count.borrow() == 0 && self.waiting.try_lock().is_ok()
     }
 
-    /// Returns when there is none. The next one hears of it when what this answers is dropped.
-    pub(super) async fn over(&self) -> MutexGuard<'_, ()> {
-        let next = self.waiting.lock().await;
-        // It never ends: we have the other end.
-        let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
-        next
+    /// Returns when there is none. The next one hears of it when what this answers is dropped. A forked child drops nothing of it:
+    /// threads that stayed with the parent may have the locks of those who wait.
+    pub(super) async fn over(&self) -> UnlessForked<MutexGuard<'_, ()>> {
+        let mut over = UnlessForked::new(Box::pin(async {
+            let next = UnlessForked::new(self.waiting.lock().await);
+            // It never ends: we have the other end.
+            let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
+            next
+        }));
+        over.as_mut().await
     }
 }
 
@@ -79,5 +83,38 @@ impl Drop for UnlessHeard {
         if !self.is_heard && self.returns.process.is_present() {
             *lock(&self.under_way) = Some(self.returns.begin());
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    /// Whether a forked child that drops `waits` leaves the place that they have.
+    fn a_child_leaves<T>(returns: &Returns, waits: T) -> bool {
+        // SAFETY: the child drops, looks and ends, and takes no lock.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            drop(waits);
+            let is_taken = returns.waiting.try_lock().is_err();
+            unsafe { libc::_exit(i32::from(is_taken)) };
+        }
+        let mut status = 0;
+        // SAFETY: it is ours.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 1
+    }
+
+    #[test]
+    fn a_forked_child_leaves_who_waits_to_its_parent() {
+        let returns = Arc::<Returns>::default();
+        let on_its_way = returns.begin();
+        // The first has the place, the second waits for it.
+        let (mut first, mut second) = (Box::pin(returns.over()), Box::pin(returns.over()));
+        assert!(first.as_mut().now_or_never().is_none() && second.as_mut().now_or_never().is_none());
+        assert!(a_child_leaves(&returns, (second, first)));
+        drop(on_its_way);
     }
 }
