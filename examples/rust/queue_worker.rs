@@ -5,8 +5,6 @@
 
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use tokio::{sync::oneshot, task::JoinSet, time};
 use zkrecipes::{Client, Item, Nack, PutOptions, QueueOptions};
 
@@ -37,11 +35,32 @@ async fn work(item: Item) {
     }
 }
 
+/// What returns when the process is to end.
+#[cfg(unix)]
+fn end() -> std::io::Result<impl FnOnce() + Send> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
+    Ok(move || drop(signals.forever().next()))
+}
+
+/// The same where there is no SIGTERM: a line of input ends it. Without an input it goes on.
+#[cfg(not(unix))]
+fn end() -> std::io::Result<impl FnOnce() + Send> {
+    Ok(|| {
+        while !matches!(std::io::stdin().read_line(&mut String::new()), Ok(1..)) {
+            std::thread::park();
+        }
+    })
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut signals = Signals::new([SIGTERM, SIGINT])?;
+    let end = end()?;
     let (stop, mut stopped) = oneshot::channel();
-    std::thread::spawn(move || signals.forever().next().map(|_| stop.send(())));
+    std::thread::spawn(move || {
+        end();
+        stop.send(())
+    });
 
     let hosts = std::env::args().nth(1).unwrap_or_else(|| "embedded:".to_owned());
     let client = Client::connect(&hosts, Default::default()).await?;
