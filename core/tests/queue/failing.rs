@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::support::{client, eventually, options, server, soon};
+use super::support::{client, connected, eventually, options, server, soon};
 use super::{PATH, TEN, asked_by, queue_of};
 use zkrecipes::{AclChoice, Auth, Client, CreateMode, Nack, Queue, QueueLayout, QueueOptions};
 use zkrecipes_embedded::Server;
@@ -179,4 +179,26 @@ async fn a_reason_that_does_not_fit_beside_the_data_is_left_out() {
     item.nack_with(Nack::default().reason("r".repeat(4000))).await.expect("it fits without");
     let letters = queue.dead().items().await.expect("looked");
     assert_eq!((letters.len(), letters[0].data.len(), letters[0].reason.clone()), (1, size, None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_letter_that_may_not_be_read_has_its_date_where_servers_tell_it() {
+    for (version, tells) in [("3.8.3", true), ("3.9.5", false)] {
+        let server = Server::builder().emulate(version).start().expect("a free port");
+        let client = client(&server).await;
+        let queue = client.queue(PATH, QueueOptions::default().max_attempts(1)).expect("valid");
+        let own = options(TEN).auth(Auth::new("digest", "me:secret")).acl(AclChoice::Creator);
+        let owner = connected(&server, own).await;
+        let letters = format!("{PATH}-__dead__");
+        client.nodes().ensure(&letters).await.expect("made");
+        for by in [&client, &owner, &client] {
+            let node = format!("{letters}/qn-");
+            by.nodes().create(&node, b"x", CreateMode::PersistentSequential).await.expect("created");
+        }
+        let told = queue.dead().items().await.expect("looked");
+        let is_dated: Vec<_> =
+            told.iter().map(|one| one.died_at.elapsed().is_ok_and(|age| age < TEN * 60)).collect();
+        assert_eq!(is_dated, [true, tells, true], "{version}: {told:?}");
+        assert!(told[1].problem.is_some() && told[1].data.is_empty(), "{told:?}");
+    }
 }

@@ -337,40 +337,55 @@ pub struct DeadLetter {
 impl DeadLetter {
     pub(super) fn new(id: &str, bytes: &[u8], stat: &Stat) -> DeadLetter {
         let (DeadLetterHeader { attempts, reason }, data) = DeadLetterHeader::split(bytes);
-        let died_at = SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(stat.ctime).unwrap_or(0));
+        let died_at = date(stat);
         DeadLetter { id: id.to_owned(), data: data.to_vec(), reason, attempts, died_at, problem: None }
     }
 
-    /// One of which nothing but the name is known.
-    pub(super) fn unread(id: &str) -> DeadLetter {
+    /// One that may not be read. When it came is asked for by itself.
+    fn unread(id: &str, problem: &Error) -> DeadLetter {
         let (data, died_at) = (Vec::new(), SystemTime::UNIX_EPOCH);
-        DeadLetter { id: id.to_owned(), data, reason: None, attempts: 0, died_at, problem: None }
+        let problem = Some(problem.to_string());
+        DeadLetter { id: id.to_owned(), data, reason: None, attempts: 0, died_at, problem }
     }
+}
+
+fn date(stat: &Stat) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(stat.ctime).unwrap_or(0))
 }
 
 /// All dead letters, in order; also those that cannot be read, which say so.
 pub(super) async fn letters(layout: &NodeLayout, session: &Arc<Session>) -> Result<Vec<DeadLetter>> {
     let (mut call, verb) = (session.call(None).reading(), "items");
     let names = looking::list(layout, &mut call, verb).await?;
-    let mut letters = Vec::new();
+    let (mut letters, mut unread) = (Vec::new(), Vec::new());
     looking::each(layout, &mut call, verb, &names, |name, read| {
         let node = path::join(&layout.items, &name.text);
-        let (letter, problem) = match read {
+        match read {
             Ok((bytes, stat)) => {
                 let mut letter = DeadLetter::new(&name.text, &bytes, &stat);
-                let decoded = layout.decode(&bytes).map(|(data, _)| letter.data = data);
-                if decoded.is_err() {
+                if let Err(error) = layout.decode(&bytes).map(|(data, _)| letter.data = data) {
                     session.skip(&node, Flaw::Encoding);
+                    letter.problem = Some(error.to_string());
                 }
-                (letter, decoded.err())
+                letters.push(letter);
             }
             Err(error) => {
                 session.skip(&node, Flaw::Denied);
-                (DeadLetter::unread(&name.text), Some(error))
+                unread.push((letters.len(), node));
+                letters.push(DeadLetter::unread(&name.text, &error));
             }
-        };
-        letters.push(DeadLetter { problem: problem.map(|error| error.to_string()), ..letter });
+        }
     })
     .await?;
+    for (at, node) in unread {
+        match call.ask(verb, |server| server.exists(&node)).await {
+            Ok(Some(stat)) => letters[at].died_at = date(&stat),
+            // Gone meanwhile.
+            Ok(None) => {}
+            // From 3.8.4 and 3.9.2 servers want the right to read for this as well.
+            Err(failure) if failure.is(&WireError::NoAuth) => {}
+            Err(failure) => return Err(failure.about(verb, &node)),
+        }
+    }
     Ok(letters)
 }
