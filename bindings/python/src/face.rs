@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 use zkrecipes::Result;
-use zkrecipes::drive::{self, CancelToken, PerProcess, Tick};
+use zkrecipes::drive::{self, AnyAnswer, AnyCall, CancelToken, PerProcess, Tick, answer_of, any_call};
 
 use crate::answer::Answer;
 use crate::attach::{call, from_library_thread, park_if_exiting, parked_if_unwound, report};
@@ -48,14 +48,20 @@ impl Face {
         begin: impl FnOnce() -> F,
         convert: impl FnOnce(Python<'_>, T) -> Answered + Send + 'static,
     ) -> Answered {
+        let convert: Convert = Box::new(|py, value| convert(py, answer_of(Ok(value)).or_raise(py)?));
+        self.run_any(py, &mut any(begin), convert)
+    }
+
+    /// The same without the types of a verb, and so there once.
+    fn run_any(self, py: Python<'_>, begin: Begin<'_>, convert: Convert) -> Answered {
         match self {
             Face::Blocking => {
-                let value = wait(py, begin)?;
+                let value = wait_any(py, begin)?;
                 parked_if_unwound(|| convert(py, value))
             }
             Face::Asyncio => {
-                let future = guard(|| Ok(begin())).or_raise(py)?;
-                Ok(Py::new(py, Call::new(future, convert))?.into_any())
+                let call = guard(|| Ok(begin())).or_raise(py)?;
+                Ok(Py::new(py, Call::new(call, convert))?.into_any())
             }
         }
     }
@@ -69,14 +75,31 @@ impl Face {
     }
 }
 
+/// Begins a verb of whatever types.
+type Begin<'a> = &'a mut dyn FnMut() -> AnyCall;
+/// Makes an object of what it answers.
+type Convert = Box<dyn FnOnce(Python<'_>, AnyAnswer) -> Answered + Send>;
+
+fn any<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
+    begin: impl FnOnce() -> F,
+) -> impl FnMut() -> AnyCall {
+    let mut begin = Some(begin);
+    move || any_call(begin.take().expect("a verb begins once")())
+}
+
 /// Blocks this thread without the GIL until the verb is done, or a signal handler raises.
 pub fn wait<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
     py: Python<'_>,
     begin: impl FnOnce() -> F,
 ) -> PyResult<T> {
+    let answer = wait_any(py, &mut any(begin))?;
+    answer_of(Ok(answer)).or_raise(py)
+}
+
+fn wait_any(py: Python<'_>, begin: Begin<'_>) -> PyResult<AnyAnswer> {
     // Before it begins: a verb that may not wait here must not have done anything.
     drive::check_may_wait().or_raise(py)?;
-    let future = guard(|| Ok(begin())).or_raise(py)?;
+    let call = guard(|| Ok(begin())).or_raise(py)?;
     let mut interrupted = None;
     let heeds_signals = on_main_thread(py)?;
     let result = py.detach(|| {
@@ -87,7 +110,7 @@ pub fn wait<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
             interrupted.is_none()
         };
         let tick = heeds_signals.then_some(Tick { every: SIGNALS_EVERY, hook: &mut hook });
-        let result = guard(|| drive::wait(future, None, tick));
+        let result = guard(|| drive::wait(call, None, tick));
         park_if_exiting();
         result
     });
@@ -118,7 +141,7 @@ fn on_main_thread(py: Python<'_>) -> PyResult<bool> {
 }
 
 type Converted = Box<dyn FnOnce(Python<'_>) -> Answered + Send>;
-type Begin = Box<dyn FnOnce(Way) -> Result<()> + Send>;
+type Start = Box<dyn FnOnce(Way) -> Result<()> + Send>;
 
 /// How an outcome comes to its event loop.
 enum Way {
@@ -130,36 +153,33 @@ enum Way {
 #[doc = doc_of!(Call)]
 #[pyclass(frozen, module = "zkrecipes._native")]
 pub struct Call {
-    begin: Owned<Mutex<Option<Begin>>>,
+    start: Owned<Mutex<Option<Start>>>,
     cancel: Owned<CancelToken>,
     slot: Owned<Arc<Slot>>,
 }
 
 impl Call {
-    fn new<T: Send + 'static>(
-        future: impl Future<Output = Result<T>> + Send + 'static,
-        convert: impl FnOnce(Python<'_>, T) -> Answered + Send + 'static,
-    ) -> Call {
+    fn new(call: AnyCall, convert: Convert) -> Call {
         let cancel = CancelToken::new();
         let token = cancel.clone();
-        let begin: Begin = Box::new(move |way| match way {
-            Way::Called(deliver) => drive::start_in_order(future, &token, move |result| {
+        let start: Start = Box::new(move |way| match way {
+            Way::Called(deliver) => drive::start_in_order(call, &token, move |result| {
                 hand_over(&deliver, || Outcome::new(result, convert));
             }),
             Way::Inbox(inbox, address) => {
                 let post = move |result| inbox.post(address, Outcome::new(result, convert));
-                drive::start_for_inbox(future, &token, post);
+                drive::start_for_inbox(call, &token, post);
                 Ok(())
             }
         });
-        Call { begin: Mutex::new(Some(begin)).into(), cancel: cancel.into(), slot: Owned::default() }
+        Call { start: Mutex::new(Some(start)).into(), cancel: cancel.into(), slot: Owned::default() }
     }
 
     fn begin(&self, py: Python<'_>, way: Way) -> PyResult<()> {
-        let begin = self.begin.lock().unwrap_or_else(|e| e.into_inner()).take();
-        let begin = begin.ok_or_else(|| PyRuntimeError::new_err("a call begins once"))?;
+        let start = self.start.lock().unwrap_or_else(|e| e.into_inner()).take();
+        let start = start.ok_or_else(|| PyRuntimeError::new_err("a call begins once"))?;
         // It may have to wait for a callback, which needs the GIL.
-        py.detach(|| guard(|| begin(way))).or_raise(py)
+        py.detach(|| guard(|| start(way))).or_raise(py)
     }
 }
 
@@ -208,10 +228,7 @@ pub fn hand_over(deliver: &Py<PyAny>, outcome: impl FnOnce() -> Outcome) {
 pub struct Outcome(Owned<Mutex<Option<Converted>>>);
 
 impl Outcome {
-    fn new<T: Send + 'static>(
-        result: Result<T>,
-        convert: impl FnOnce(Python<'_>, T) -> Answered + Send + 'static,
-    ) -> Outcome {
+    fn new(result: Result<AnyAnswer>, convert: Convert) -> Outcome {
         let only: Converted = Box::new(move |py| match result {
             Ok(value) => convert(py, value),
             Err(error) => Err(exception(py, &error)),

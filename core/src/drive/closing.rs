@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::any_call::{any_call, any_done};
 use super::{CancelToken, check_may_wait, in_progress, log, run, unless_withdrawn, wait, within};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
@@ -153,17 +154,20 @@ pub fn start_close(
     let callback_to_come = session.delivery.pending_callbacks.add_last();
     let client = client.clone();
     let pending_callbacks = session.delivery.pending_callbacks.clone();
+    let closing = any_call(async move { client.close(limit).await });
     let closing = async move {
-        let outcome =
-            unless_withdrawn(pending_callbacks.clone(), async move { client.close(limit).await }).await;
+        let outcome = unless_withdrawn(pending_callbacks.clone(), closing).await;
         // What no server answered in that time never will be.
         pending_callbacks.withdraw();
         pending_callbacks.only_last().await;
         outcome
     };
-    run(closing, &[CancelToken::new()], move |result| {
-        session.delivery.completion(callback_to_come, Box::new(move || done(result)));
-    });
+    let done = any_done(done);
+    run(
+        Box::pin(closing),
+        vec![CancelToken::new()],
+        Box::new(move |answer| session.delivery.completion(callback_to_come, Box::new(move || done(answer)))),
+    );
     Ok(())
 }
 

@@ -3,16 +3,17 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::select_all;
+use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::sync::{oneshot, watch};
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
-use crate::feed::Feed;
+use crate::feed::{Closer, Feed};
 use crate::futures::unless;
 use crate::path;
 use crate::pool::{self, Strand};
@@ -23,9 +24,11 @@ use crate::session::GRACE;
 use crate::session::delivery::{Live, Subscription};
 use crate::session::pending_callbacks::PendingCallbacks;
 use crate::threads;
+use any_call::{AnyDone, any_done, vanished};
 use in_progress::CallInProgress;
 
 mod acquiring;
+mod any_call;
 #[cfg(target_os = "linux")]
 mod beginning;
 #[cfg(not(target_os = "linux"))]
@@ -59,6 +62,7 @@ pub use acquiring::{
     downgrade_current, get, held, leadership, next_partition, on_known_loss, partition_failed, partitions,
     put, put_delayed, put_one, put_priority, replay, tell_collected, terms,
 };
+pub use any_call::{AnyAnswer, AnyCall, answer_of, any_call};
 pub use cancels::Cancels;
 pub use closing::{close, close_and_tell, end_sessions, let_go, shut_down, start_close};
 pub use declaring::{
@@ -186,8 +190,12 @@ pub fn start<T: Send + 'static>(
     cancel: &CancelToken,
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) -> Result<()> {
-    run(future, std::slice::from_ref(cancel), move |result| pool::run(Box::new(move || done(result))));
+    start_any(any_call(future), cancel, any_done(done));
     Ok(())
+}
+
+fn start_any(call: AnyCall, cancel: &CancelToken, done: AnyDone) {
+    run(call, vec![cancel.clone()], Box::new(move |answer| pool::run(Box::new(move || done(answer)))));
 }
 
 /// The same for a `done` that runs no code of the user's, such as one that hands the result to an event loop: they are
@@ -197,8 +205,12 @@ pub fn start_in_order<T: Send + 'static>(
     cancel: &CancelToken,
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) -> Result<()> {
-    run(future, std::slice::from_ref(cancel), move |result| in_order(move || done(result)));
+    start_any_in_order(any_call(future), cancel, any_done(done));
     Ok(())
+}
+
+fn start_any_in_order(call: AnyCall, cancel: &CancelToken, done: AnyDone) {
+    run(call, vec![cancel.clone()], Box::new(move |answer| in_order(move || done(answer))));
 }
 
 /// Runs `work` where the `done` of [`start_in_order`] are called.
@@ -223,7 +235,7 @@ pub fn start_for_inbox<T: Send + 'static>(
     cancel: &CancelToken,
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) {
-    run(future, std::slice::from_ref(cancel), done);
+    run(any_call(future), vec![cancel.clone()], any_done(done));
 }
 
 /// The same, but `done` is called where the callbacks of `client` are.
@@ -233,12 +245,18 @@ pub fn start_for<T: Send + 'static>(
     cancel: &CancelToken,
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) -> Result<()> {
+    start_any_for(client, any_call(future), cancel, any_done(done))
+}
+
+fn start_any_for(client: &Client, call: AnyCall, cancel: &CancelToken, done: AnyDone) -> Result<()> {
     let session = client.session()?;
     let callback_to_come = session.delivery.pending_callbacks.add();
-    let future = unless_withdrawn(session.delivery.pending_callbacks.clone(), future);
-    run(future, std::slice::from_ref(cancel), move |result| {
-        session.delivery.completion(callback_to_come, Box::new(move || done(result)));
-    });
+    let call = unless_withdrawn(session.delivery.pending_callbacks.clone(), call);
+    run(
+        Box::pin(call),
+        vec![cancel.clone()],
+        Box::new(move |answer| session.delivery.completion(callback_to_come, Box::new(move || done(answer)))),
+    );
     Ok(())
 }
 
@@ -248,12 +266,29 @@ pub fn start_for<T: Send + 'static>(
 /// Unsubscribing closes the feed.
 pub fn feed<T: Send + 'static>(
     client: &Client,
-    mut feed: Feed<T>,
-    callback: impl FnMut(T) + Send + 'static,
+    feed: Feed<T>,
+    mut callback: impl FnMut(T) + Send + 'static,
     end: impl FnOnce(Option<Error>) + Send + 'static,
 ) -> Result<Subscription> {
+    let closer = feed.closer();
+    let items = feed.map(|item| Ok(Box::new(item?) as AnyAnswer));
+    let callback = move |item| {
+        if let Ok(item) = answer_of(Ok(item)) {
+            callback(item);
+        }
+    };
+    feed_any(client, Box::pin(items), closer, Box::new(callback), Box::new(end))
+}
+
+fn feed_any(
+    client: &Client,
+    mut items: Pin<Box<dyn Stream<Item = Result<AnyAnswer>> + Send>>,
+    closer: Closer,
+    callback: AnyCallback,
+    end: Box<dyn FnOnce(Option<Error>) + Send>,
+) -> Result<Subscription> {
     let session = client.session()?;
-    let (live, closer) = (Live::default(), feed.closer());
+    let live = Live::default();
     let (is_wanted, closed) = (live.clone(), closer.clone());
     let pending_callbacks = session.delivery.pending_callbacks.clone();
     let (callback_to_come, in_progress) = (pending_callbacks.add(), CallInProgress::begin());
@@ -263,7 +298,7 @@ pub fn feed<T: Send + 'static>(
         let outcome = loop {
             let item = tokio::select! {
                 biased;
-                item = feed.next() => item,
+                item = items.next() => item,
                 () = pending_callbacks.withdrawn() => None,
             };
             match item {
@@ -282,7 +317,7 @@ pub fn feed<T: Send + 'static>(
                         given_back = &mut back => given_back,
                         () = closed.closed() => {
                             // What it has to let go of does not wait for the callback.
-                            feed.close();
+                            closed.close();
                             back.await
                         }
                     };
@@ -295,20 +330,22 @@ pub fn feed<T: Send + 'static>(
             }
         };
         // What was watched is so no longer when the user hears of the end.
-        drop(feed);
+        drop(items);
         let end = is_wanted.guard(end);
         session.delivery.completion(callback_to_come, Box::new(move || end(outcome)));
     }));
     Ok(Subscription::new(live, move || closer.close()))
 }
 
+type AnyCallback = Box<dyn FnMut(AnyAnswer) + Send>;
+
 /// A callback that is being called; it comes back, also when it panics.
-struct Lent<F> {
-    callback: Option<F>,
-    back: Option<oneshot::Sender<F>>,
+struct Lent {
+    callback: Option<AnyCallback>,
+    back: Option<oneshot::Sender<AnyCallback>>,
 }
 
-impl<F> Drop for Lent<F> {
+impl Drop for Lent {
     fn drop(&mut self) {
         if let (Some(callback), Some(back)) = (self.callback.take(), self.back.take()) {
             let _ = back.send(callback);
@@ -324,13 +361,10 @@ pub async fn within<T>(limit: Option<Duration>, future: impl Future<Output = T>)
     }
 }
 
-async fn unless_withdrawn<T>(
-    pending_callbacks: Arc<PendingCallbacks>,
-    future: impl Future<Output = Result<T>>,
-) -> Result<T> {
+async fn unless_withdrawn(pending_callbacks: Arc<PendingCallbacks>, call: AnyCall) -> Result<AnyAnswer> {
     tokio::select! {
         biased;
-        result = future => result,
+        answer = call => answer,
         () = pending_callbacks.withdrawn() => Err(Error::closed("client")),
     }
 }
@@ -353,12 +387,8 @@ pub async fn watch_sequencer(client: &Client, sequencer: &str, limit: Option<Dur
     }
 }
 
-fn run<T: Send + 'static>(
-    future: impl Future<Output = Result<T>> + Send + 'static,
-    cancel: &[CancelToken],
-    done: impl FnOnce(Result<T>) + Send + 'static,
-) {
-    let settled = settled(future, cancel.to_vec());
+fn run(call: AnyCall, tokens: Vec<CancelToken>, done: AnyDone) {
+    let settled = settled(call, tokens);
     let in_progress = CallInProgress::begin();
     beginning::begin(Box::pin(async move {
         done(settled.await);
@@ -366,46 +396,32 @@ fn run<T: Send + 'static>(
     }));
 }
 
-/// What `future` comes to unless a token withdraws it, once all that it leaves is seen to.
-fn settled<T>(
-    future: impl Future<Output = Result<T>>,
-    tokens: Vec<CancelToken>,
-) -> impl Future<Output = Result<T>> {
-    // In a box: it is kept once, whatever it is wrapped in. What wraps it is made where it is awaited, or would be kept twice.
-    let future = Box::pin(future);
-    async move {
-        let settled = async move {
-            let (result, left) = runtime::with_what_it_leaves(async move {
-                let cancelled = async {
-                    match tokens.is_empty() {
-                        true => std::future::pending().await,
-                        false => {
-                            drop(select_all(tokens.iter().map(|token| Box::pin(token.cancelled()))).await);
-                        }
+/// What `call` comes to unless a token withdraws it, once all that it leaves is seen to.
+async fn settled(call: AnyCall, tokens: Vec<CancelToken>) -> Result<AnyAnswer> {
+    let settled = async move {
+        let (answer, left) = runtime::with_what_it_leaves(async move {
+            let cancelled = async {
+                match tokens.is_empty() {
+                    true => std::future::pending().await,
+                    false => {
+                        drop(select_all(tokens.iter().map(|token| Box::pin(token.cancelled()))).await);
                     }
-                };
-                tokio::select! {
-                    biased;
-                    () = cancelled => Err(Error::cancelled()),
-                    result = future => result,
                 }
-            })
-            .await;
-            if !left.is_empty() {
-                // No server answers: it goes on in the background.
-                let left = Box::pin(tokio::time::timeout(GRACE, futures_util::future::join_all(left)));
-                let _ = left.await;
+            };
+            tokio::select! {
+                biased;
+                () = cancelled => Err(Error::cancelled()),
+                answer = call => answer,
             }
-            result
-        };
-        // A panic in the core must reach the caller as an error, not as a call that never ends.
-        AssertUnwindSafe(settled).catch_unwind().await.unwrap_or_else(|_| Err(vanished()))
-    }
-}
-
-fn vanished() -> Error {
-    Error::new(
-        ErrorKind::Internal,
-        "a call ended without a result, which is a bug of zkrecipes; please report it",
-    )
+        })
+        .await;
+        if !left.is_empty() {
+            // No server answers: it goes on in the background.
+            let left = Box::pin(tokio::time::timeout(GRACE, futures_util::future::join_all(left)));
+            let _ = left.await;
+        }
+        answer
+    };
+    // A panic in the core must reach the caller as an error, not as a call that never ends.
+    AssertUnwindSafe(settled).catch_unwind().await.unwrap_or_else(|_| Err(vanished()))
 }

@@ -5,12 +5,16 @@ use std::future::Future;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 #[cfg(target_os = "linux")]
 use std::{
+    pin::Pin,
     sync::Arc,
     task::{Context, Poll, Waker},
     time::Instant,
 };
 
-use super::{CancelToken, Tick, check_may_wait, run, vanished};
+use super::any_call::{AnyAnswer, AnyCall, answer_of, any_call, vanished};
+#[cfg(target_os = "linux")]
+use super::settled;
+use super::{CancelToken, Tick, check_may_wait, run};
 use crate::error::{Error, Result};
 use crate::process::Process;
 #[cfg(target_os = "linux")]
@@ -28,33 +32,32 @@ pub fn wait<T: Send + 'static>(
     cancel: Option<&CancelToken>,
     tick: Option<Tick<'_>>,
 ) -> Result<T> {
+    answer_of(wait_any(any_call(future), cancel, tick))
+}
+
+fn wait_any(call: AnyCall, cancel: Option<&CancelToken>, tick: Option<Tick<'_>>) -> Result<AnyAnswer> {
     check_may_wait()?;
     // A caller that has nothing to look at meanwhile does not withdraw it.
     let own = tick.is_some().then(CancelToken::new);
     let tokens: Vec<_> = cancel.into_iter().chain(&own).cloned().collect();
     #[cfg(target_os = "linux")]
     if has_room() && runtime::is_within_reach() {
-        return wait_here(super::settled(future, tokens), own, tick);
+        return wait_here(Box::pin(settled(call, tokens)), own, tick);
     }
-    wait_for_the_runtime(future, tokens, own, tick)
+    wait_for_the_runtime(call, tokens, own, tick)
 }
 
 #[cfg(target_os = "linux")]
-fn wait_here<T: Send + 'static>(
-    future: impl Future<Output = Result<T>> + Send + 'static,
-    own: Option<CancelToken>,
-    tick: Option<Tick<'_>>,
-) -> Result<T> {
+fn wait_here(mut call: AnyCall, own: Option<CancelToken>, tick: Option<Tick<'_>>) -> Result<AnyAnswer> {
     let process = Process::present();
-    let mut future = Box::pin(future);
     let parker = Arc::new(Parker::default());
     let waker = Waker::from(parker.clone());
     let due = tick.as_ref().map(|tick| Instant::now() + tick.every);
     let mut drives = Drives::default();
     loop {
-        let polled = drives.noting(|| runtime::poll(future.as_mut(), &mut Context::from_waker(&waker)));
-        if let Poll::Ready(result) = polled {
-            return result;
+        let polled = drives.noting(|| runtime::poll(Pin::new(&mut call), &mut Context::from_waker(&waker)));
+        if let Poll::Ready(answer) = polled {
+            return answer;
         }
         let mut woken = Woken::Forked;
         if process.is_present() {
@@ -62,47 +65,44 @@ fn wait_here<T: Send + 'static>(
         }
         if let Err(forked) = process.check() {
             // The call goes on in the parent, and what it has in common with us is the parent's.
-            std::mem::forget((future, parker, waker, drives, own));
+            std::mem::forget((call, parker, waker, drives, own));
             return Err(forked);
         }
         if matches!(woken, Woken::ForTheHook) && tick.is_some() {
             // That may take long, and wait for what the call does: from here on the runtime polls it.
             drives.hand_over();
             let (sender, receiver) = channel();
-            runtime::spawn(Box::pin(async move { _ = sender.send(future.await) }));
+            runtime::spawn(Box::pin(async move { _ = sender.send(call.await) }));
             return received(receiver, own, tick, true);
         }
     }
 }
 
 /// The same where this thread cannot poll: its stack is too small, or it is at its end.
-fn wait_for_the_runtime<T: Send + 'static>(
-    future: impl Future<Output = Result<T>> + Send + 'static,
+fn wait_for_the_runtime(
+    call: AnyCall,
     tokens: Vec<CancelToken>,
     own: Option<CancelToken>,
     tick: Option<Tick<'_>>,
-) -> Result<T> {
+) -> Result<AnyAnswer> {
     let (sender, receiver) = channel();
-    run(future, &tokens, move |result| {
-        let _ = sender.send(result);
-    });
-    drop(tokens);
+    run(call, tokens, Box::new(move |answer| _ = sender.send(answer)));
     received(receiver, own, tick, false)
 }
 
-/// Waits for the result of a call that the runtime polls, and runs the hook meanwhile, first of all if it `is_due`.
-fn received<T>(
-    receiver: Receiver<Result<T>>,
+/// Waits for the answer of a call that the runtime polls, and runs the hook meanwhile, first of all if it `is_due`.
+fn received(
+    receiver: Receiver<Result<AnyAnswer>>,
     own: Option<CancelToken>,
     tick: Option<Tick<'_>>,
     mut is_due: bool,
-) -> Result<T> {
+) -> Result<AnyAnswer> {
     let process = Process::present();
     let Some(tick) = tick else { return receiver.recv().unwrap_or_else(|_| Err(vanished())) };
     loop {
         if !std::mem::take(&mut is_due) {
             match receiver.recv_timeout(tick.every) {
-                Ok(result) => return result,
+                Ok(answer) => return answer,
                 Err(RecvTimeoutError::Disconnected) => return Err(vanished()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
