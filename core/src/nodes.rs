@@ -231,10 +231,10 @@ impl Nodes {
         &self,
         verb: &str,
         path: &str,
-        request: impl Fn(&Arc<crate::session::server_session::ServerSession>) -> F,
+        request: impl Fn(&Arc<crate::session::server_session::ServerSession>) -> F + Sync,
     ) -> Result<T>
     where
-        F: Future<Output = Result<T, WireError>>,
+        F: Future<Output = Result<T, WireError>> + Send,
     {
         path::validate(path)?;
         let session = self.client.session()?;

@@ -195,7 +195,7 @@ impl Barrier {
         &self,
         call: &mut Call,
         verb: &'static str,
-        look: impl Fn(&Arc<ServerSession>) -> Flight<T>,
+        look: impl Fn(&Arc<ServerSession>) -> Flight<T> + Sync,
     ) -> Result<T> {
         let answer = call.ask(verb, |server| {
             let (sync, look) = (server.sync(&self.path), look(server));

@@ -641,14 +641,19 @@ impl Call {
     }
 
     /// Repeats a request that changes nothing, or nothing more the second time, until it is answered.
-    pub(crate) async fn ask<T, F>(
-        &mut self,
-        what: &str,
-        request: impl Fn(&Arc<ServerSession>) -> F,
-    ) -> Result<T, Failure>
+    pub(crate) fn ask<'a, T: 'a, F>(
+        &'a mut self,
+        what: &'a str,
+        request: impl Fn(&Arc<ServerSession>) -> F + Send + 'a,
+    ) -> impl Future<Output = Result<T, Failure>> + 'a
     where
-        F: Future<Output = Result<T, WireError>>,
+        F: Future<Output = Result<T, WireError>> + Send + 'a,
     {
+        self.ask_any(what, Box::new(move |server_session| Box::pin(request(server_session))))
+    }
+
+    /// The same without the type of the request. There are a hundred of them, and few of answers.
+    async fn ask_any<T>(&mut self, what: &str, request: AnyRequest<'_, T>) -> Result<T, Failure> {
         loop {
             let server_session = self.server_session(what).await?;
             let answer = self.receive(what, request(&server_session)).await?;
@@ -659,3 +664,7 @@ impl Call {
         }
     }
 }
+
+/// What can be asked again.
+type AnyRequest<'a, T> = Box<dyn Fn(&Arc<ServerSession>) -> AnyFlight<'a, T> + Send + 'a>;
+type AnyFlight<'a, T> = Pin<Box<dyn Future<Output = Result<T, WireError>> + Send + 'a>>;

@@ -107,10 +107,10 @@ async fn ask<T, F>(
     call: &mut Call,
     verb: &str,
     path: &str,
-    request: impl Fn(&Arc<ServerSession>) -> F,
+    request: impl Fn(&Arc<ServerSession>) -> F + Send,
 ) -> Result<T>
 where
-    F: Future<Output = Result<T, WireError>>,
+    F: Future<Output = Result<T, WireError>> + Send,
 {
     let Some(place) = own else {
         return call.ask(verb, request).await.map_err(|failure| failure.about(verb, path));

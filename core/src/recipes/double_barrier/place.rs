@@ -128,10 +128,10 @@ impl MemberPlace {
         &self,
         call: &mut Call,
         what: &str,
-        request: impl Fn(&Arc<ServerSession>) -> F,
+        request: impl Fn(&Arc<ServerSession>) -> F + Send,
     ) -> Result<Option<Result<T, WireError>>>
     where
-        F: Future<Output = Result<T, WireError>>,
+        F: Future<Output = Result<T, WireError>> + Send,
     {
         while !self.server_session.has_ended() {
             match call.receive(what, request(&self.server_session)).await? {
