@@ -103,18 +103,23 @@ thread_local! {
     static INSIDE_CALLBACK: Cell<Option<Process>> = const { Cell::new(None) };
 }
 
-/// Begins the call and blocks this thread until it is done. Where blocking is refused it is not even begun: some calls,
-/// such as a release, take effect as they begin.
+/// Begins the call and blocks this thread until it is done. Where blocking is refused, or the call was cancelled by then, it is not
+/// even begun: some calls, such as a release, take effect as they begin.
 pub(crate) fn wait<T, F>(token: Option<&CancelToken>, begin: impl FnOnce() -> Result<F>) -> Result<T>
 where
     T: Send + 'static,
     F: Future<Output = Result<T>> + Send + 'static,
 {
-    refuse_inside_callback()?;
-    drive::check_may_wait()?;
+    check_may_wait(token)?;
     let outcome = drive::wait(begin()?, token, None);
     sanitizer::acquire(&guard::ENTRIES);
     outcome
+}
+
+fn check_may_wait(token: Option<&CancelToken>) -> Result<()> {
+    refuse_inside_callback()?;
+    drive::check_may_wait()?;
+    token.map_or(Ok(()), CancelToken::check)
 }
 
 /// Runs the future in the background; `done` comes where the callbacks of this client run.

@@ -16,6 +16,12 @@ use crate::status::{status, zkr_status};
 /// An error that already stands in that place is left alone. It would leak if it were replaced, and refusing the call
 /// could leave a lock unreleased.
 pub(crate) fn verb(place: *mut *mut zkr_error, body: impl FnOnce() -> Result<()>) -> zkr_status {
+    let mut body = Some(body);
+    any_verb(place, &mut || body.take().map_or(Ok(()), |body| body()))
+}
+
+/// Without the type of the body, and so there once.
+fn any_verb(place: *mut *mut zkr_error, body: &mut dyn FnMut() -> Result<()>) -> zkr_status {
     sanitizer::ours(|| match shielded(body) {
         Ok(()) => zkr_status::ZKR_OK,
         Err(error) => {
@@ -54,10 +60,17 @@ pub(crate) static ENTRIES: u8 = 0;
 
 /// Runs the body; a panic in it is an error like any other.
 pub(crate) fn shielded<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    let (mut body, mut outcome) = (Some(body), None);
+    shield(&mut || outcome = body.take().map(|body| body()))?;
+    outcome.unwrap_or_else(|| Err(bug(&"a body that does not run")))
+}
+
+/// The same without the type of the body, and so there once.
+fn shield(body: &mut dyn FnMut()) -> Result<()> {
     let _stays = Stays::begin();
     sanitizer::release(&ENTRIES);
     // What a panic leaves behind is only reachable through handles, whose objects the core keeps consistent.
-    sanitizer::ours(|| catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(bug(panic.as_ref()))))
+    sanitizer::ours(|| catch_unwind(AssertUnwindSafe(body)).map_err(|panic| bug(panic.as_ref())))
 }
 
 /// While this lives, pthread_cancel does not end the calling thread: it would unwind through Rust, which aborts the process.

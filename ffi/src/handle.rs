@@ -2,7 +2,7 @@
 //! foreign or wrong handle is recognised at every call instead of being dereferenced. The testing kit has this file and a
 //! table of its own; its generations are even ones and those of this library odd, so no handle is taken for the other's.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -64,6 +64,11 @@ pub(crate) fn publish<T: Object>(object: T) -> Result<*mut T::Opaque> {
 
 /// Hands another reference to an object over to C.
 pub(crate) fn share<T: Object>(object: Arc<T>) -> Result<*mut T::Opaque> {
+    put(object, T::NAME).map(std::ptr::without_provenance_mut)
+}
+
+/// What follows is the same for all types, and so there once.
+fn put(object: Arc<dyn Any + Send + Sync>, name: &'static str) -> Result<usize> {
     let mut table = write();
     let index = match table.free.pop() {
         Some(index) => index,
@@ -74,37 +79,57 @@ pub(crate) fn share<T: Object>(object: Arc<T>) -> Result<*mut T::Opaque> {
         None => return Err(Error::new(ErrorKind::Internal, "too many handles are open at once; free some")),
     };
     let slot = &mut table.slots[index];
-    slot.occupant = Some(Occupant { object, name: T::NAME, process: FORKS.load(Ordering::Relaxed) });
-    let handle = (slot.generation << GENERATION_SHIFT) | (index + 1);
-    Ok(std::ptr::without_provenance_mut(handle))
+    slot.occupant = Some(Occupant { object, name, process: FORKS.load(Ordering::Relaxed) });
+    Ok((slot.generation << GENERATION_SHIFT) | (index + 1))
+}
+
+/// What a handle is expected to be.
+#[derive(Copy, Clone)]
+struct Kind {
+    id: TypeId,
+    name: &'static str,
+}
+
+impl Kind {
+    fn of<T: Object>() -> Kind {
+        Kind { id: TypeId::of::<T>(), name: T::NAME }
+    }
 }
 
 /// The object behind a handle; the error names the argument.
 pub(crate) fn get<T: Object>(argument: &str, handle: *const T::Opaque) -> Result<Arc<T>> {
-    let object = find::<T>(argument, handle)?;
-    if object.process != FORKS.load(Ordering::Relaxed) {
+    get_any(argument, handle.addr(), Kind::of::<T>()).map(cast)
+}
+
+fn get_any(argument: &str, handle: usize, kind: Kind) -> Result<Arc<dyn Any + Send + Sync>> {
+    let occupant = find(argument, handle, kind)?;
+    if occupant.process != FORKS.load(Ordering::Relaxed) {
         return Err(Error::new(
             ErrorKind::Forked,
             format!(
                 "{argument}: this {} belongs to the parent process; connect a client in this one",
-                T::NAME
+                kind.name
             ),
         ));
     }
-    Ok(cast(object.object))
+    Ok(occupant.object)
 }
 
 /// The same for an object that a forked child may go on using: errors, and lists already fetched.
 pub(crate) fn get_anywhere<T: Object>(handle: *const T::Opaque) -> Option<Arc<T>> {
-    find::<T>("handle", handle).ok().map(|occupant| cast(occupant.object))
+    find("handle", handle.addr(), Kind::of::<T>()).ok().map(|occupant| cast(occupant.object))
 }
 
 /// Takes the object back from C; the handle is worthless from here on. `None` when it was not (or no longer) one.
 pub(crate) fn take<T: Object>(handle: *mut T::Opaque) -> Option<Arc<T>> {
-    find::<T>("handle", handle).ok()?;
+    take_back(handle.addr(), Kind::of::<T>()).map(cast)
+}
+
+fn take_back(handle: usize, kind: Kind) -> Option<Arc<dyn Any + Send + Sync>> {
+    find("handle", handle, kind).ok()?;
     let occupant = {
         let mut table = write();
-        let (index, generation) = parts(handle.addr())?;
+        let (index, generation) = parts(handle)?;
         let slot = table.slots.get_mut(index).filter(|slot| slot.generation == generation)?;
         let occupant = slot.occupant.take()?;
         slot.generation += 2;
@@ -119,24 +144,24 @@ pub(crate) fn take<T: Object>(handle: *mut T::Opaque) -> Option<Arc<T>> {
         std::mem::forget(occupant);
         return None;
     }
-    Some(cast(occupant.object))
+    Some(occupant.object)
 }
 
-fn find<T: Object>(argument: &str, handle: *const T::Opaque) -> Result<Occupant> {
-    if handle.is_null() {
-        return Err(Error::invalid(argument, format_args!("is NULL; a {} is needed", T::NAME)));
+fn find(argument: &str, handle: usize, kind: Kind) -> Result<Occupant> {
+    if handle == 0 {
+        return Err(Error::invalid(argument, format_args!("is NULL; a {} is needed", kind.name)));
     }
-    let freed = || Error::invalid(argument, format_args!("was freed already, or never was a {}", T::NAME));
-    let (index, generation) = parts(handle.addr()).ok_or_else(freed)?;
+    let freed = || Error::invalid(argument, format_args!("was freed already, or never was a {}", kind.name));
+    let (index, generation) = parts(handle).ok_or_else(freed)?;
     let occupant = {
         let table = read();
         let slot = table.slots.get(index).filter(|slot| slot.generation == generation);
         slot.and_then(|slot| slot.occupant.clone()).ok_or_else(freed)?
     };
-    if !occupant.object.is::<T>() {
+    if (*occupant.object).type_id() != kind.id {
         return Err(Error::invalid(
             argument,
-            format_args!("is a {}; a {} is needed", occupant.name, T::NAME),
+            format_args!("is a {}; a {} is needed", occupant.name, kind.name),
         ));
     }
     Ok(occupant)

@@ -3,8 +3,11 @@
 //! The functions of C that use them are generated from `api/`, where each verb is described once.
 
 use std::ffi::{CString, c_void};
+use std::future::ready;
+use std::pin::Pin;
 use std::sync::Arc;
 
+use zkrecipes::drive::CancelToken;
 use zkrecipes::{Client, Error, ErrorKind, Feed, Result, Subscription, drive};
 
 use crate::answers::{Fill, Report, Tell, Told};
@@ -58,7 +61,7 @@ where
         let place = place()?;
         let holder = get::<H>(given)?;
         let token = cancel::token(token)?;
-        let found = events::wait(token.as_ref(), || cancel::begin(token.as_ref(), || begin(&holder)))?;
+        let found = events::wait(token.as_ref(), || begin(&holder))?;
         place.fill(holder.client(), found)
     })
 }
@@ -79,14 +82,27 @@ where
         let holder = get::<H>(given)?;
         let token = cancel::token(token)?;
         let listener = Listener::new(callback, user_data)?;
-        let client = holder.client().clone();
-        // Begun here and not at its first poll, so that a cancel of the handle right after the call means this call. In a
-        // box, what is wrapped in what follows is not kept several times over while it waits.
-        let begun = cancel::begin(token.as_ref(), || begin(&holder)).map(Box::pin);
-        events::start(holder.client(), token, async move { begun?.await }, move |outcome| {
-            C::report(listener, &client, outcome);
-        })
+        // Begun here and not at its first poll, so that a cancel of the handle right after the call means this call.
+        let begun: Begun<T> = match cancel::begin(token.as_ref(), || begin(&holder)) {
+            Ok(future) => Box::pin(future),
+            Err(error) => Box::pin(ready(Err(error))),
+        };
+        go_on(holder.client(), token, begun, listener)
     })
+}
+
+/// In a box, what is wrapped in what follows is not kept several times over while it waits.
+type Begun<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+
+/// Without the type of the verb: there are few of answers, and of callbacks.
+fn go_on<C: Report<T>, T: Send + 'static>(
+    client: &Client,
+    token: Option<CancelToken>,
+    begun: Begun<T>,
+    listener: Listener<C>,
+) -> Result<()> {
+    let told = client.clone();
+    events::start(client, token, begun, move |outcome| C::report(listener, &told, outcome))
 }
 
 /// A verb that waits for nothing.
