@@ -103,12 +103,16 @@ impl Inbox {
         T: Send + 'static,
         V: ToNapiValue,
     {
-        let call = self.number();
-        let token = CancelToken::new();
-        lock(&self.0.calls).insert(call, token.clone());
+        let (call, token) = self.begin();
         let inbox = self.clone();
         drive::start_for_inbox(future, &token, move |outcome| inbox.post(call, outcome, convert));
         js_number(call)
+    }
+
+    fn begin(&self) -> (u64, CancelToken) {
+        let (call, token) = (self.number(), CancelToken::new());
+        lock(&self.0.calls).insert(call, token.clone());
+        (call, token)
     }
 
     /// Sends an outcome or an event home. Dropped, on the calling thread, when the environment is gone.
@@ -117,9 +121,15 @@ impl Inbox {
         T: Send + 'static,
         V: ToNapiValue,
     {
+        self.put(
+            call,
+            outcome.map(|value| -> Answer { Box::new(move |env| convert(value).into_unknown(env)) }),
+        );
+    }
+
+    /// The same without the types of a verb, and so there once.
+    fn put(&self, call: u64, outcome: Result<Answer>) {
         lock(&self.0.calls).remove(&call);
-        let outcome =
-            outcome.map(|value| -> Answer { Box::new(move |env| convert(value).into_unknown(env)) });
         let mut letters = lock(&self.0.letters);
         if letters.closed {
             // The lock first: dropping a `Held` may take its time.
