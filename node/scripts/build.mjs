@@ -35,7 +35,8 @@ function build(crate, name, kind, features) {
   const args = ['rustc', '-p', crate, kind === 'bin' ? '--bins' : '--lib', '--profile', profile, '--message-format', 'json-render-diagnostics', '--locked']
   if (target) args.push('--target', target)
   if (features) args.push('--features', features)
-  if (values.package) args.push('--', '-C', 'strip=debuginfo')
+  // What is loaded needs no names; those of the command's functions are what a panic tells of.
+  if (values.package) args.push('--', '-C', kind === 'bin' ? 'strip=debuginfo' : 'strip=symbols')
   const { status, stdout, error } = spawnSync(process.env.CARGO ?? 'cargo', args, {
     cwd: root,
     encoding: 'utf8',
