@@ -10,9 +10,12 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use zkrecipes::drive::{self, CancelToken, Process, Turn, sanitizer};
+use zkrecipes::drive::{
+    self, AnyAnswer, AnyCall, CancelToken, Process, Turn, answer_of, any_call, sanitizer,
+};
 use zkrecipes::{Client, Error, ErrorKind, Result};
 
+use crate::cancel;
 use crate::error::{self, Fault, status, zkr_error, zkr_status};
 use crate::guard;
 use crate::handle::{self, Object};
@@ -110,28 +113,30 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T>> + Send + 'static,
 {
-    check_may_wait(token)?;
-    let outcome = drive::wait(begin()?, token, None);
+    answer_of(wait_any(token, || begin().map(any_call)))
+}
+
+/// The same without its types.
+pub(crate) fn wait_any(
+    token: Option<&CancelToken>,
+    begin: impl FnOnce() -> Result<AnyCall>,
+) -> Result<AnyAnswer> {
+    refuse_inside_callback()?;
+    drive::check_may_wait()?;
+    let outcome = drive::wait_any(cancel::begin(token, begin)?, token, None);
     sanitizer::acquire(&guard::ENTRIES);
     outcome
 }
 
-fn check_may_wait(token: Option<&CancelToken>) -> Result<()> {
-    refuse_inside_callback()?;
-    drive::check_may_wait()?;
-    token.map_or(Ok(()), CancelToken::check)
-}
-
-/// Runs the future in the background; `done` comes where the callbacks of this client run.
-pub(crate) fn start<T: Send + 'static>(
+/// Runs the call in the background; `done` comes where the callbacks of this client run.
+pub(crate) fn start_any(
     client: &Client,
     token: Option<CancelToken>,
-    future: impl Future<Output = Result<T>> + Send + 'static,
-    done: impl FnOnce(Result<T>) + Send + 'static,
+    call: AnyCall,
+    done: impl FnOnce(Result<AnyAnswer>) + Send + 'static,
 ) -> Result<()> {
-    drive::start_for(client, future, &token.unwrap_or_default(), move |outcome| {
-        guard::quietly(|| done(outcome))
-    })
+    let done = Box::new(move |outcome| guard::quietly(|| done(outcome)));
+    drive::start_any_for(client, call, &token.unwrap_or_default(), done)
 }
 
 pub(crate) fn refuse_inside_callback() -> Result<()> {

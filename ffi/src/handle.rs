@@ -22,6 +22,9 @@ pub(crate) trait Object: Any + Send + Sync {
     }
 }
 
+/// An object without its type.
+pub(crate) type AnyObject = Arc<dyn Any + Send + Sync>;
+
 const GENERATION_SHIFT: u32 = usize::BITS / 2;
 const LAST: usize = (1 << GENERATION_SHIFT) - 1;
 
@@ -32,7 +35,7 @@ struct Slot {
 
 #[derive(Clone)]
 struct Occupant {
-    object: Arc<dyn Any + Send + Sync>,
+    object: AnyObject,
     name: &'static str,
     /// How many forks lay behind the process when the handle was made.
     process: u32,
@@ -68,7 +71,7 @@ pub(crate) fn share<T: Object>(object: Arc<T>) -> Result<*mut T::Opaque> {
 }
 
 /// What follows is the same for all types, and so there once.
-fn put(object: Arc<dyn Any + Send + Sync>, name: &'static str) -> Result<usize> {
+fn put(object: AnyObject, name: &'static str) -> Result<usize> {
     let mut table = write();
     let index = match table.free.pop() {
         Some(index) => index,
@@ -85,13 +88,13 @@ fn put(object: Arc<dyn Any + Send + Sync>, name: &'static str) -> Result<usize> 
 
 /// What a handle is expected to be.
 #[derive(Copy, Clone)]
-struct Kind {
+pub(crate) struct Kind {
     id: TypeId,
-    name: &'static str,
+    pub(crate) name: &'static str,
 }
 
 impl Kind {
-    fn of<T: Object>() -> Kind {
+    pub(crate) fn of<T: Object>() -> Kind {
         Kind { id: TypeId::of::<T>(), name: T::NAME }
     }
 }
@@ -101,7 +104,8 @@ pub(crate) fn get<T: Object>(argument: &str, handle: *const T::Opaque) -> Result
     get_any(argument, handle.addr(), Kind::of::<T>()).map(cast)
 }
 
-fn get_any(argument: &str, handle: usize, kind: Kind) -> Result<Arc<dyn Any + Send + Sync>> {
+/// The same without its type.
+pub(crate) fn get_any(argument: &str, handle: usize, kind: Kind) -> Result<AnyObject> {
     let occupant = find(argument, handle, kind)?;
     if occupant.process != FORKS.load(Ordering::Relaxed) {
         return Err(Error::new(
@@ -125,7 +129,7 @@ pub(crate) fn take<T: Object>(handle: *mut T::Opaque) -> Option<Arc<T>> {
     take_back(handle.addr(), Kind::of::<T>()).map(cast)
 }
 
-fn take_back(handle: usize, kind: Kind) -> Option<Arc<dyn Any + Send + Sync>> {
+fn take_back(handle: usize, kind: Kind) -> Option<AnyObject> {
     find("handle", handle, kind).ok()?;
     let occupant = {
         let mut table = write();
@@ -171,7 +175,7 @@ fn parts(handle: usize) -> Option<(usize, usize)> {
     Some(((handle & LAST).checked_sub(1)?, handle >> GENERATION_SHIFT))
 }
 
-fn cast<T: Object>(object: Arc<dyn Any + Send + Sync>) -> Arc<T> {
+fn cast<T: Object>(object: AnyObject) -> Arc<T> {
     object.downcast().unwrap_or_else(|_| unreachable!("the type was checked at the lookup"))
 }
 

@@ -2,12 +2,12 @@
 //!
 //! The functions of C that use them are generated from `api/`, where each verb is described once.
 
+use std::cell::Cell;
 use std::ffi::{CString, c_void};
 use std::future::ready;
-use std::pin::Pin;
 use std::sync::Arc;
 
-use zkrecipes::drive::CancelToken;
+use zkrecipes::drive::{AnyAnswer, AnyCall, answer_of, any_call};
 use zkrecipes::{Client, Error, ErrorKind, Feed, Result, Subscription, drive};
 
 use crate::answers::{Fill, Report, Tell, Told};
@@ -15,7 +15,7 @@ use crate::cancel::{self, zkr_cancel_token};
 use crate::error::{zkr_error, zkr_status};
 use crate::events::{self, Door, Listener, SubscriptionHandle, zkr_subscription};
 use crate::guard;
-use crate::handle::{self, Object};
+use crate::handle::{self, AnyObject, Kind, Object};
 use crate::input::HandlePlace;
 
 /// A handle that has verbs.
@@ -42,7 +42,32 @@ where
 
 /// The object behind a handle, which is called like its type in the header.
 pub(crate) fn get<H: Object>(given: *const H::Opaque) -> Result<Arc<H>> {
-    handle::get(H::NAME.trim_start_matches("zkr_"), given)
+    handle::get(argument(H::NAME), given)
+}
+
+fn argument(name: &str) -> &str {
+    name.trim_start_matches("zkr_")
+}
+
+/// A handle that has verbs, without its type. What all verbs have in common is there once: there are three hundred of them.
+struct Given {
+    handle: usize,
+    kind: Kind,
+    client: fn(&AnyObject) -> &Client,
+}
+
+impl Given {
+    fn of<H: Holder>(handle: *const H::Opaque) -> Given {
+        Given { handle: handle.addr(), kind: Kind::of::<H>(), client: |object| holder::<H>(object).client() }
+    }
+
+    fn object(&self) -> Result<AnyObject> {
+        handle::get_any(argument(self.kind.name), self.handle, self.kind)
+    }
+}
+
+fn holder<H: Object>(object: &AnyObject) -> &H {
+    object.downcast_ref().expect("the type was checked at the lookup")
 }
 
 /// Begins a verb and waits for it.
@@ -57,12 +82,34 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T>> + Send + 'static,
 {
+    let (mut place, mut begin, known) = (Some(place), Some(begin), Cell::new(None));
+    wait_any(
+        Given::of::<H>(given),
+        token,
+        error,
+        &mut || place.take().expect(ONCE)().map(|place| known.set(Some(place))),
+        &mut |object| begin.take().expect(ONCE)(holder(object)).map(any_call),
+        &mut |client, found| known.take().expect(ONCE).fill(client, answer_of(Ok(found))?),
+    )
+}
+
+/// The steps of a verb.
+const ONCE: &str = "each is taken once";
+
+fn wait_any(
+    given: Given,
+    token: *const zkr_cancel_token,
+    error: *mut *mut zkr_error,
+    place: &mut dyn FnMut() -> Result<()>,
+    begin: &mut dyn FnMut(&AnyObject) -> Result<AnyCall>,
+    fill: &mut dyn FnMut(&Client, AnyAnswer) -> Result<()>,
+) -> zkr_status {
     guard::verb(error, || {
-        let place = place()?;
-        let holder = get::<H>(given)?;
+        place()?;
+        let object = given.object()?;
         let token = cancel::token(token)?;
-        let found = events::wait(token.as_ref(), || begin(&holder))?;
-        place.fill(holder.client(), found)
+        let found = events::wait_any(token.as_ref(), || begin(&object))?;
+        fill((given.client)(&object), found)
     })
 }
 
@@ -78,31 +125,38 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T>> + Send + 'static,
 {
-    guard::verdict(|| {
-        let holder = get::<H>(given)?;
-        let token = cancel::token(token)?;
-        let listener = Listener::new(callback, user_data)?;
-        // Begun here and not at its first poll, so that a cancel of the handle right after the call means this call.
-        let begun: Begun<T> = match cancel::begin(token.as_ref(), || begin(&holder)) {
-            Ok(future) => Box::pin(future),
-            Err(error) => Box::pin(ready(Err(error))),
-        };
-        go_on(holder.client(), token, begun, listener)
-    })
+    let mut begin = Some(begin);
+    start_any(
+        Given::of::<H>(given),
+        token,
+        &|| {
+            let listener = Listener::new(callback, user_data)?;
+            Ok(Box::new(move |client, outcome| C::report(listener, client, answer_of(outcome))))
+        },
+        &mut |object| begin.take().expect(ONCE)(holder(object)).map(any_call),
+    )
 }
 
-/// In a box, what is wrapped in what follows is not kept several times over while it waits.
-type Begun<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+/// Tells C how a call ended.
+type AnyReport = Box<dyn FnOnce(&Client, Result<AnyAnswer>) + Send>;
 
-/// Without the type of the verb: there are few of answers, and of callbacks.
-fn go_on<C: Report<T>, T: Send + 'static>(
-    client: &Client,
-    token: Option<CancelToken>,
-    begun: Begun<T>,
-    listener: Listener<C>,
-) -> Result<()> {
-    let told = client.clone();
-    events::start(client, token, begun, move |outcome| C::report(listener, &told, outcome))
+fn start_any(
+    given: Given,
+    token: *const zkr_cancel_token,
+    report: &dyn Fn() -> Result<AnyReport>,
+    begin: &mut dyn FnMut(&AnyObject) -> Result<AnyCall>,
+) -> zkr_status {
+    guard::verdict(|| {
+        let object = given.object()?;
+        let token = cancel::token(token)?;
+        let report = report()?;
+        let client = (given.client)(&object).clone();
+        // Begun here and not at its first poll, so that a cancel of the handle right after the call means this call.
+        let begun = cancel::begin(token.as_ref(), || begin(&object));
+        let call = begun.unwrap_or_else(|error| any_call(ready(Err::<(), _>(error))));
+        let told = client.clone();
+        events::start_any(&client, token, call, move |outcome| report(&told, outcome))
+    })
 }
 
 /// A verb that waits for nothing.

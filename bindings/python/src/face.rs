@@ -110,7 +110,7 @@ fn wait_any(py: Python<'_>, begin: Begin<'_>) -> PyResult<AnyAnswer> {
             interrupted.is_none()
         };
         let tick = heeds_signals.then_some(Tick { every: SIGNALS_EVERY, hook: &mut hook });
-        let result = guard(|| drive::wait(call, None, tick));
+        let result = guard(|| drive::wait_any(call, None, tick));
         park_if_exiting();
         result
     });
@@ -163,12 +163,14 @@ impl Call {
         let cancel = CancelToken::new();
         let token = cancel.clone();
         let start: Start = Box::new(move |way| match way {
-            Way::Called(deliver) => drive::start_in_order(call, &token, move |result| {
-                hand_over(&deliver, || Outcome::new(result, convert));
-            }),
+            Way::Called(deliver) => {
+                let deliver = move |result| hand_over(&deliver, || Outcome::new(result, convert));
+                drive::start_any_in_order(call, &token, Box::new(deliver));
+                Ok(())
+            }
             Way::Inbox(inbox, address) => {
                 let post = move |result| inbox.post(address, Outcome::new(result, convert));
-                drive::start_for_inbox(call, &token, post);
+                drive::start_any_for_inbox(call, &token, Box::new(post));
                 Ok(())
             }
         });

@@ -14,7 +14,7 @@ pub type AnyAnswer = Box<dyn Any + Send>;
 /// A call of it.
 pub type AnyCall = Later<Result<AnyAnswer>>;
 /// Who is told how the call ended.
-pub(super) type AnyDone = Box<dyn FnOnce(Result<AnyAnswer>) + Send>;
+pub type AnyDone = Box<dyn FnOnce(Result<AnyAnswer>) + Send>;
 
 /// The call that is `future`.
 pub fn any_call<T: Send + 'static>(future: impl Future<Output = Result<T>> + Send + 'static) -> AnyCall {

@@ -24,7 +24,7 @@ use crate::session::GRACE;
 use crate::session::delivery::{Live, Subscription};
 use crate::session::pending_callbacks::PendingCallbacks;
 use crate::threads;
-use any_call::{AnyDone, any_done, vanished};
+use any_call::{any_done, vanished};
 use in_progress::CallInProgress;
 
 mod acquiring;
@@ -62,7 +62,7 @@ pub use acquiring::{
     downgrade_current, get, held, leadership, next_partition, on_known_loss, partition_failed, partitions,
     put, put_delayed, put_one, put_priority, replay, tell_collected, terms,
 };
-pub use any_call::{AnyAnswer, AnyCall, answer_of, any_call};
+pub use any_call::{AnyAnswer, AnyCall, AnyDone, answer_of, any_call};
 pub use cancels::Cancels;
 pub use closing::{close, close_and_tell, end_sessions, let_go, shut_down, start_close};
 pub use declaring::{
@@ -71,7 +71,7 @@ pub use declaring::{
 };
 pub use servers::{ask_server, bears, resolve_hosts};
 pub use sessions::Sessions;
-pub use waiting::wait;
+pub use waiting::{wait, wait_any};
 
 /// Stands for something that `end` ends.
 pub fn subscription(end: impl FnOnce() + Send + 'static) -> Subscription {
@@ -209,7 +209,8 @@ pub fn start_in_order<T: Send + 'static>(
     Ok(())
 }
 
-fn start_any_in_order(call: AnyCall, cancel: &CancelToken, done: AnyDone) {
+/// The same without its types.
+pub fn start_any_in_order(call: AnyCall, cancel: &CancelToken, done: AnyDone) {
     run(call, vec![cancel.clone()], Box::new(move |answer| in_order(move || done(answer))));
 }
 
@@ -235,7 +236,12 @@ pub fn start_for_inbox<T: Send + 'static>(
     cancel: &CancelToken,
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) {
-    run(any_call(future), vec![cancel.clone()], any_done(done));
+    start_any_for_inbox(any_call(future), cancel, any_done(done));
+}
+
+/// The same without its types.
+pub fn start_any_for_inbox(call: AnyCall, cancel: &CancelToken, done: AnyDone) {
+    run(call, vec![cancel.clone()], done);
 }
 
 /// The same, but `done` is called where the callbacks of `client` are.
@@ -248,7 +254,8 @@ pub fn start_for<T: Send + 'static>(
     start_any_for(client, any_call(future), cancel, any_done(done))
 }
 
-fn start_any_for(client: &Client, call: AnyCall, cancel: &CancelToken, done: AnyDone) -> Result<()> {
+/// The same without its types.
+pub fn start_any_for(client: &Client, call: AnyCall, cancel: &CancelToken, done: AnyDone) -> Result<()> {
     let session = client.session()?;
     let callback_to_come = session.delivery.pending_callbacks.add();
     let call = unless_withdrawn(session.delivery.pending_callbacks.clone(), call);

@@ -35,7 +35,8 @@ pub fn wait<T: Send + 'static>(
     answer_of(wait_any(any_call(future), cancel, tick))
 }
 
-fn wait_any(call: AnyCall, cancel: Option<&CancelToken>, tick: Option<Tick<'_>>) -> Result<AnyAnswer> {
+/// The same without its types.
+pub fn wait_any(call: AnyCall, cancel: Option<&CancelToken>, tick: Option<Tick<'_>>) -> Result<AnyAnswer> {
     check_may_wait()?;
     // A caller that has nothing to look at meanwhile does not withdraw it.
     let own = tick.is_some().then(CancelToken::new);
