@@ -3,5 +3,7 @@
 mod double_barrier;
 mod double_barrier_orders;
 mod explorer;
+mod queue;
+mod queue_orders;
 mod two_phase_commit;
 mod two_phase_commit_orders;
