@@ -3,6 +3,8 @@
 mod double_barrier;
 mod double_barrier_orders;
 mod explorer;
+mod partitioner;
+mod partitioner_orders;
 mod queue;
 mod queue_orders;
 mod two_phase_commit;
