@@ -135,6 +135,21 @@ impl Leadership {
         }
     }
 
+    /// What was said last by whoever had begun its work, this leader or one before it: no older than the call. `None` if nobody has.
+    pub(crate) async fn said_last(&self) -> Result<Option<Vec<u8>>> {
+        let hold = self.held.hold();
+        let (path, mut call) = (hold.path(), hold.session().call(None).reading());
+        let asked = call.ask(VERB, |server| {
+            let server = server.clone();
+            async move { server.as_of_now(path, || server.get_data(path)).await }
+        });
+        match asked.await {
+            Ok((bytes, _)) => Ok(Acknowledgement::parse(&bytes).map(|said| said.data)),
+            Err(failure) if failure.is(&WireError::NoNode) => Ok(None),
+            Err(failure) => Err(failure.about(VERB, path)),
+        }
+    }
+
     /// Lets `work` work until it is done, we lead no more, or `stop` is. Then it is gone, and we have resigned.
     pub(super) async fn serve<T>(
         &self,

@@ -177,6 +177,11 @@ async fn next_assignment(observed: &mut Feed<Option<Leader>>, sharing: &Sharing)
 async fn assign(sharing: Arc<Sharing>, leadership: Leadership) -> Result<()> {
     let session = sharing.client.session()?;
     let mut list = session.watch_children(LISTING, &sharing.below(MEMBERS)).current();
+    // Others follow what the leader before has said last, which this member may not have read.
+    let before = leadership.said_last().await?;
+    let before =
+        before.and_then(|said| Assignment::parse(&said, &sharing.member.list, sharing.partitions.len()));
+    let before = before.or_else(|| lock(&sharing.assignment).clone());
     let mut said = None;
     loop {
         let Children(found) = list.next().await?;
@@ -184,7 +189,7 @@ async fn assign(sharing: Arc<Sharing>, leadership: Leadership) -> Result<()> {
         let members: Vec<PartitionMember> =
             names.iter().filter_map(|name| PartitionMember::parse(name)).collect();
         let weights = weights(members.iter().filter(|member| member.list == sharing.member.list));
-        let last = said.clone().or_else(|| lock(&sharing.assignment).clone());
+        let last = said.clone().or_else(|| before.clone());
         let next = last.unwrap_or_default().among(&weights, &sharing.partitions);
         if said.as_ref() == Some(&next) {
             continue;

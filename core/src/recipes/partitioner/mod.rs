@@ -13,7 +13,7 @@
 //! 2. Each partition is a turn of its own. Whatever anybody believes of the assignment, two never have one partition: a member
 //!    queues for the lock of what is assigned to it, and gets it when the one before has let go or its session has ended.
 //! 3. Who has what is assigned to another is asked to let go, as by `revoke`. After the time for draining it is taken from it.
-//! 4. A new leader begins with the assignment that it has read, so that nothing moves because of it.
+//! 4. A new leader begins with the assignment that was written down last, so that nothing moves because of it.
 //! 5. Members of one name are one member. A process that is started again under its name waits for what the last one had, and
 //!    nothing moves meanwhile.
 
