@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::ground::{Ground, grounds};
 use crate::support::*;
 use tokio::task::JoinHandle;
-use zkrecipes::{Client, Error, ErrorKind, Held, Result, drive};
+use zkrecipes::{Client, CreateMode, Error, ErrorKind, Held, Result, drive};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/line";
@@ -394,6 +394,60 @@ async fn who_holds_looks_again_if_somebody_has_taken_the_node_before_it_away() -
             }
         });
         hears.await.expect("told before a heartbeat");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_the_number_ahead_in_a_path_that_was_deleted_is_not_ahead() -> Result<()> {
+    // After so many the numbers tell who is next; else a list does.
+    for before in [0, 6] {
+        for ground in grounds() {
+            let (client, other) = (ground.client(LONG).await, ground.client(LONG).await);
+            let (first, second) = (lock_of(&client, PATH), lock_of(&client, PATH));
+            for _ in 0..before {
+                first.acquire().await?.release().await?;
+            }
+            let held = first.acquire().await?;
+            let mut unheard = Box::pin(second.acquire());
+            assert!(futures_util::FutureExt::now_or_never(&mut unheard).is_none());
+            queued(&ground, 2).await;
+            // Others make the path anew, and the one of that number holds.
+            let nodes = other.nodes();
+            nodes.delete_all(PATH).await?;
+            nodes.ensure(PATH).await?;
+            for _ in 0..before {
+                let node = nodes.create(&format!("{PATH}/x-"), b"", CreateMode::PersistentSequential).await?;
+                nodes.delete(&node, None).await?;
+            }
+            let (earlier, theirs) = (lock_of(&other, PATH).acquire().await?, acquiring(&other));
+            queued(&ground, 2).await;
+            earlier.release().await?;
+            let theirs = turn("the other client", theirs).await;
+            let mut last = acquiring(&client);
+            eventually("it waits", || client.metrics().queue_depth_max == 1).await;
+            // In the line, and not looked at again.
+            for _ in 0..50 {
+                assert!(futures_util::FutureExt::now_or_never(&mut unheard).is_none());
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            let slow = ground.inject(Fault::delay_reply("delete", HELD_BACK).path(BELOW));
+            let releasing = tokio::spawn(held.release());
+            eventually("the deletion is applied", || ground.fault_fired(slow)).await;
+            if let Ok(passed) = tokio::time::timeout(HELD_BACK / 4, &mut unheard).await {
+                // Its node is gone, which it has not heard: who comes next is not to pay for that.
+                let passing_on = tokio::spawn(passed?.release());
+                assert!(tokio::time::timeout(HELD_BACK / 4, &mut last).await.is_err(), "two hold");
+                assert!(passing_on.await.expect("no panic").is_err());
+            }
+            drop(unheard);
+            ground.clear_faults();
+            let error = releasing.await.expect("no panic").expect_err("its node was gone");
+            assert_eq!(error.kind(), ErrorKind::NotHeld);
+            theirs.release().await?;
+            drop(turn("the last", last).await);
+            nodes.delete_all(PATH).await?;
+        }
     }
     Ok(())
 }

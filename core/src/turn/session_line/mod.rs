@@ -147,8 +147,16 @@ enum StandsBehind {
     Stranger,
     /// The one before it in the line.
     Previous,
-    /// One with that number, if its create is one of those that left earlier and have not arrived.
-    Arriving { number: i32 },
+    /// That one, if its create is one of those that left earlier and have not arrived.
+    Arriving(Expected),
+}
+
+/// Which one is right ahead. One of its number may be of a path that was deleted since.
+enum Expected {
+    /// The one with that number of the same era.
+    Number(i32),
+    /// The one that a list has named.
+    Name(Box<str>),
 }
 
 /// What who waits in memory is told.
@@ -363,7 +371,7 @@ impl LineContender {
 
     /// Whether it only waits to know who is ahead of it.
     fn is_unlinked(&self) -> bool {
-        matches!(self.behind, StandsBehind::Arriving { .. })
+        matches!(self.behind, StandsBehind::Arriving(_))
     }
 
     fn is_told(&mut self, news: TurnNews) -> Option<Waker> {
@@ -438,11 +446,16 @@ impl LineInner {
 
     /// The one before `at` has come: who waited for it stands right behind it.
     fn is_joined(&mut self, at: usize) {
-        let number = self.contenders[at].number;
-        if let Some(next) = self.contenders.get_mut(at + 1)
-            && matches!(next.behind, StandsBehind::Arriving { number: expected } if expected == number)
-        {
-            next.behind = StandsBehind::Previous;
+        let (come, Some(next)) = (&self.contenders[at], self.contenders.get(at + 1)) else { return };
+        let is_expected = match &next.behind {
+            StandsBehind::Arriving(Expected::Number(number)) => {
+                (come.number, come.era) == (*number, next.era)
+            }
+            StandsBehind::Arriving(Expected::Name(name)) => come.entry.name == **name,
+            _ => false,
+        };
+        if is_expected {
+            self.contenders[at + 1].behind = StandsBehind::Previous;
         }
     }
 }

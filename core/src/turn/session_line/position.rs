@@ -101,7 +101,7 @@ impl Arrival {
                 (StandsBehind::Previous, Joined::InMemory)
             }
             false if is_plain && are_arriving && inner.path.proves(server_session, self.era) => {
-                (StandsBehind::Arriving { number: number - 1 }, Joined::InMemory)
+                (StandsBehind::Arriving(Expected::Number(number - 1)), Joined::InMemory)
             }
             _ => (StandsBehind::Stranger, Joined::Unknown),
         };
@@ -223,7 +223,7 @@ impl Position {
         one.behind = match closest {
             Some(_) if is_ours => StandsBehind::Previous,
             Some(closest) if first_arriving < one.serial => {
-                StandsBehind::Arriving { number: closest.sequence }
+                StandsBehind::Arriving(Expected::Name(closest.name.into()))
             }
             _ => StandsBehind::Stranger,
         };
