@@ -7,5 +7,7 @@ mod partitioner;
 mod partitioner_orders;
 mod queue;
 mod queue_orders;
+mod session_line;
+mod session_line_orders;
 mod two_phase_commit;
 mod two_phase_commit_orders;
