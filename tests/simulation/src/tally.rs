@@ -67,4 +67,3 @@ tally! {
     /// Sessions that their client had given up, and was to close when it had a server again.
     outlived,
 }
-
