@@ -56,22 +56,27 @@ REASONS = [
         ("rust-disjoint",),
     ),
     Reason(
-        (
-            "hand-off, 100 waiters, of one raw write",
-            "the same per second",
-        ),
-        "Once the line stands, a hand-off is one request on its way, the deletion, and a list off it: the server "
-        "tells the next waiter, who lets go in turn. What it takes above a write is the server's work for the "
-        "watches of a deleted node (its own waiter's and those of the two behind it), the waking of the "
-        "waiter, and its way to the thread that sends.",
+        ("hand-off, 100 waiters of one client", "requests of each, hand-off, 100 waiters of one client"),
+        "The turn passes in memory, behind a deletion that has left. So what takes time are two writes for each "
+        "turn, of which as many are on their way as there are waiters, and the server makes one after the other.",
         ("rust-handoff",),
     ),
     Reason(
         ("hand-off, 5,000 waiters",),
-        "A session can watch some 2,000 nodes: the transport sets all watches again in one request after a "
-        "reconnection, and must not need a second one. The waiters beyond hear by one watch on their parent "
-        "and have to look again.",
+        "Ten waiters have passed the turn on before the first deletion is answered: that is a time of memory. Of "
+        "5,000 no more than 32 deletions are unconfirmed, so that they have the pace of the server.",
         ("rust-handoff-5000",),
+    ),
+    Reason(
+        ("hand-off between processes", "hand-off, 1,000 sessions"),
+        "A hand-off is a deletion, its event, and a look at what stands ahead: the event says that somebody has "
+        "gone, not that nobody is left. The raw sockets know their only predecessor by name and need not look. "
+        "Two of them are also fewer threads: the event wakes the thread that takes the turn.",
+    ),
+    Reason(
+        ("double barrier, 50 members",),
+        "Processors are what both libraries wait for, and how far the JVM has compiled what it runs decides by "
+        "how much: see `Where the limits are` in bench/README.md.",
     ),
     Reason(
         ("local hand-off",),
@@ -107,7 +112,7 @@ REASONS = [
         ("rust-away",),
     ),
     Reason(
-        ("acquire and release in asyncio", "acquire and release in Node"),
+        ("acquire and release in asyncio", "acquire and release in Node", "1,000 locks at once in asyncio"),
         "The library's thread reads the answer and wakes the loop by a descriptor; the loop runs the callback in its "
         "next turn, and the coroutine in the one behind it. In Python the two threads also wait for each other, for "
         "the lock of the interpreter.",
