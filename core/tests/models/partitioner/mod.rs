@@ -1,12 +1,11 @@
 //! The world of the model, and who may do what next.
 
+mod assigning;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use crate::explorer::{Model, Step, explore};
-
-#[path = "../../src/recipes/partitioner/assignment.rs"]
-#[allow(dead_code)]
-mod assignment;
-
-use assignment::{Assignment, Weights};
 
 pub const MEMBERS: usize = 3;
 pub const MOST: usize = 3;
@@ -108,6 +107,8 @@ pub struct Sharing {
     pub mishaps: u8,
     /// Whether no owner lets go by itself.
     pub is_stubborn: bool,
+    /// What was computed before: of which assignment, among whom.
+    pub computed: RefCell<HashMap<(Option<Assigned>, u8), Assigned>>,
 }
 
 type Steps = Vec<Step<World>>;
@@ -155,35 +156,6 @@ impl World {
 }
 
 impl Sharing {
-    /// By the code itself.
-    fn among(&self, last: Option<Assigned>, there: u8) -> Assigned {
-        let name = |member: usize| ["a", "b", "c"][member].to_owned();
-        let partitions: Vec<String> = (0..self.partitions).map(|partition| partition.to_string()).collect();
-        let text = |assigned: Assigned| {
-            let places = (0..self.partitions).map(|partition| match assigned[partition] {
-                NOBODY => "-".to_owned(),
-                member => member.to_string(),
-            });
-            format!("zkrecipes partitions 1 x\na\nb\nc\n\n{}\n", places.collect::<Vec<_>>().join(" "))
-        };
-        let last = last.map_or_else(Assignment::default, |last| {
-            Assignment::parse(text(last).as_bytes(), "x", self.partitions).expect("as it is written")
-        });
-        let is_there = |member: &usize| there & (1 << member) != 0;
-        let weights: Weights = (0..MEMBERS).filter(is_there).map(|member| (name(member), 1)).collect();
-        let next = last.among(&weights, &partitions);
-        let mut assigned = [NOBODY; MOST];
-        for (partition, whose) in assigned.iter_mut().enumerate().take(self.partitions) {
-            let member = (0..MEMBERS).find(|member| next.member(partition) == Some(&name(*member)));
-            *whose = member.map_or(NOBODY, |member| member as u8);
-        }
-        assigned
-    }
-
-    fn moves(&self, before: Assigned, after: Assigned) -> usize {
-        before.iter().zip(after).filter(|(before, after)| **before != *after).count()
-    }
-
     /// It holds a partition from now on.
     fn holds(&self, mut world: World, member: usize, partition: usize) -> Result<World, &'static str> {
         let has = |other: &Member| matches!(other.tended[partition], Tended::Held | Tended::Asked);
@@ -254,8 +226,7 @@ impl Sharing {
         }
         let may_ask = one.reach == Reach::Connected;
         match one.at {
-            // The first time one after the other: which name is whose makes no difference that matters.
-            At::Away if one.joins < self.joins && (who == 0 || world.members[who - 1].joins > 0) => tell(
+            At::Away if one.joins < self.joins => tell(
                 "join",
                 change(&|next| {
                     let one = &mut next.members[who];
@@ -311,44 +282,6 @@ impl Sharing {
             for partition in 0..self.partitions {
                 self.tend(world, who, partition, steps);
             }
-        }
-    }
-
-    /// `assign`.
-    fn lead(
-        &self,
-        world: &World,
-        who: usize,
-        epoch: u8,
-        tell: &mut dyn FnMut(&'static str, Result<World, &'static str>),
-    ) {
-        let one = &world.members[who];
-        if let Some(saying) = one.saying {
-            let mut next = *world;
-            let leader = &mut next.members[who];
-            (leader.saying, leader.said) = (None, Some(saying));
-            next.record = Some((epoch, saying));
-            let looked = one.looked.unwrap_or_default();
-            let last = world.record.map_or([NOBODY; MOST], |(_, last)| last);
-            let least = self.moves(last, self.among(Some(last), looked));
-            let to = match self.moves(last, saying) > least && self.rules.forgets_who_is_gone {
-                true => Err("more moves than has to"),
-                false => Ok(next),
-            };
-            tell("assign: acknowledge", to);
-        } else if one.looked != Some(world.there) {
-            let mut next = *world;
-            let leader = &mut next.members[who];
-            let recorded = world.record.map(|(_, last)| last).filter(|_| self.rules.begins_with_the_last);
-            let last = one.said.or(recorded).or(one.read);
-            let mut there = world.there;
-            if !self.rules.forgets_who_is_gone {
-                last.iter().flatten().filter(|one| **one != NOBODY).for_each(|one| there |= 1 << one);
-            }
-            let assigned = self.among(last, there);
-            leader.looked = Some(world.there);
-            leader.saying = Some(assigned).filter(|_| leader.said != Some(assigned));
-            tell("assign: looks who is there", Ok(next));
         }
     }
 
