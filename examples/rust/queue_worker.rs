@@ -40,7 +40,9 @@ async fn work(item: Item) {
 fn end() -> std::io::Result<impl FnOnce() + Send> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
-    Ok(move || drop(signals.forever().next()))
+    Ok(move || {
+        signals.forever().next();
+    })
 }
 
 /// The same where there is no SIGTERM: a line of input ends it. Without an input it goes on.
