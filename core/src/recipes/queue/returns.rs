@@ -86,7 +86,7 @@ impl Drop for UnlessHeard {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
 
