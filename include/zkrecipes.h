@@ -1803,8 +1803,9 @@ size_t zkr_held_fencing_tokens(const zkr_held *held,
                                size_t room);
 
 /**
- * Releases. From the call on it counts as not held. A second release is ZKR_NOT_HELD. ZKR_CONNECTION_LOST means that
- * the server did not confirm; the deletion goes on in the background until it does or the session has ended.
+ * Releases. From the call on it counts as not held. A second release is ZKR_NOT_HELD, and so is one of what was lost:
+ * there is nothing left to release. ZKR_CONNECTION_LOST means that the server did not confirm; the deletion goes on in
+ * the background until it does or the session has ended.
  */
 zkr_status zkr_held_release(zkr_held *held,
                             zkr_error **error);
@@ -2475,8 +2476,9 @@ zkr_status zkr_counter_watch(zkr_counter *counter,
 /* Leaderships ----------------------------------------------------------------------------------------- */
 
 /**
- * Releases. From the call on it counts as not held. A second release is ZKR_NOT_HELD. ZKR_CONNECTION_LOST means that
- * the server did not confirm; the deletion goes on in the background until it does or the session has ended.
+ * Releases. From the call on it counts as not held. A second release is ZKR_NOT_HELD, and so is one of what was lost:
+ * there is nothing left to release. ZKR_CONNECTION_LOST means that the server did not confirm; the deletion goes on in
+ * the background until it does or the session has ended.
  */
 zkr_status zkr_leadership_release(zkr_leadership *leadership,
                                   zkr_error **error);

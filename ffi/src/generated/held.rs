@@ -13,8 +13,9 @@ use crate::status::zkr_status;
 use crate::transaction::zkr_transaction;
 use crate::verbs;
 
-/// Releases. From the call on it counts as not held. A second release is ZKR_NOT_HELD. ZKR_CONNECTION_LOST means that
-/// the server did not confirm; the deletion goes on in the background until it does or the session has ended.
+/// Releases. From the call on it counts as not held. A second release is ZKR_NOT_HELD, and so is one of what was lost:
+/// there is nothing left to release. ZKR_CONNECTION_LOST means that the server did not confirm; the deletion goes on in
+/// the background until it does or the session has ended.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_held_release(held: *mut zkr_held, error: *mut *mut zkr_error) -> zkr_status {
     verbs::wait(held, null(), error, || Ok(()), |it: &HeldHandle| Ok(it.core.release()))
