@@ -338,15 +338,43 @@ using detail::to_string;
 
 namespace detail {
 
-/** What a zkr_error says, with the options of C under the names that they have here. */
+/** What a zkr_error says, with the options and arguments of C under the names that they have here. */
 inline std::string message_of(zkr_status code, const zkr_error *error) {
   std::string message = error ? zkr_error_message(error) : zkr_status_name(code);
-  const std::pair<const char *, const char *> options[] = {{"connect_timeout_ms", "connect_timeout"},
-                                                           {"retry_give_up_after_ms", "retry.give_up_after"}};
-  for (const auto &[in_c, here] : options) {
-    const std::string name = in_c;
+  const std::pair<const char *, const char *> names[] = {
+      // --- generated from api: names in C
+      {"connect_timeout_ms", "connect_timeout"},
+      {"delay_ms", "delay"},
+      {"drain_ms", "drain"},
+      {"force_after_ms", "force_after"},
+      {"key_window_ms", "key_window"},
+      {"older_than_ms", "older_than"},
+      {"retry_base_ms", "retry.base"},
+      {"retry_give_up_after_ms", "retry.give_up_after"},
+      {"retry_max_ms", "retry.max"},
+      {"sasl_password", "sasl.password"},
+      {"sasl_user", "sasl.user"},
+      {"server_tick_ms", "server_tick"},
+      {"session_timeout_ms", "session_timeout"},
+      {"timeout_ms", "timeout"},
+      {"tls_allow_expired_crls", "tls.allow_expired_crls"},
+      {"tls_ca", "tls.ca"},
+      {"tls_cert", "tls.cert"},
+      {"tls_key", "tls.key"},
+      {"tls_verify_hostname", "tls.verify_hostname"},
+      {"ttl_ms", "ttl"},
+      // --- end of generated
+  };
+  // A part of a longer name, or of a path, is none.
+  const auto goes_on = [&message](std::size_t at) {
+    const char c = at < message.size() ? message[at] : ' ';
+    return c == '_' || c == '-' || c == '/' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z');
+  };
+  for (const auto &[in_c, here] : names) {
+    const std::string name = in_c, ours = here;
     for (auto at = message.find(name); at != std::string::npos; at = message.find(name, at + 1))
-      message.replace(at, name.size(), here);
+      if (!(at > 0 && goes_on(at - 1)) && !goes_on(at + name.size())) message.replace(at, name.size(), ours);
   }
   return message;
 }

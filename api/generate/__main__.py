@@ -65,7 +65,13 @@ def with_modules(stems: list[str]) -> str:
 
 
 def more_of_cpp(every: dict[str, Description]) -> dict[str, str]:
-    return parts(IN_CPP) | {"enums": in_cpp(enums(every)), "options of the client": options_cpp.struct(client())}
+    options = [client(), *(of.options for of in every.values() if of.options)]
+    arguments = {name for of in every.values() for verb in of.verbs for name, _ in verb.inputs}
+    return parts(IN_CPP) | {
+        "enums": in_cpp(enums(every)),
+        "names in C": options_cpp.names_in_c(options, arguments),
+        "options of the client": options_cpp.struct(client()),
+    }
 
 
 def main() -> int:

@@ -120,3 +120,10 @@ def struct(of: Options) -> str:
         init=f"{of.c_type.upper()}_INIT",
         gives=gives(of, listed),
     )
+
+
+def names_in_c(every: list[Options], arguments: set[str]) -> str:
+    """What errors of C call otherwise than C++ does: options, and arguments that say that they are milliseconds."""
+    pairs = {c_name(one): one.name for of in every for one in of.in_c if c_name(one) != one.name}
+    pairs |= {name: name.removesuffix("_ms") for name in arguments if name.endswith("_ms")}
+    return "".join(f'{{"{in_c}", "{here}"}},\n' for in_c, here in sorted(pairs.items()))

@@ -165,6 +165,28 @@ void errors_name_options_as_they_are_called_here() {
     CHECK(said.find("connect_timeout") != std::string::npos);
     CHECK(said.find("connect_timeout_ms") == std::string::npos);
   }
+  const auto said = [](const auto &refused) -> std::string {
+    try {
+      refused();
+    } catch (const zkr::Invalid &error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto begins = [](const std::string &text, const std::string &with) {
+    return text.compare(0, with.size(), with) == 0;
+  };
+  zkr::Options short_lived, quick;
+  short_lived.session_timeout = -1ms;
+  quick.retry.max = -1ms;
+  CHECK(begins(said([&] { zkr::Client(hosts(), short_lived); }), "invalid session_timeout: "));
+  CHECK(begins(said([&] { zkr::Client(hosts(), quick); }), "invalid retry.max: "));
+  zkr::Client client(hosts());
+  zkr::QueueOptions window;
+  window.key_window = -1ms;
+  CHECK(begins(said([&] { client.queue(path("window"), window); }), "invalid key_window: "));
+  auto delayed = client.delay_queue(path("delayed"));
+  CHECK(begins(said([&] { delayed.put("x", -1ms); }), "invalid delay: "));
 }
 
 void names_of_our_own_go_with_those_of_c() {
