@@ -73,9 +73,9 @@ fn one_holds_whatever_else_happens() {
         holds(&lines([3, 0, 0], 1, MOST));
         holds(&lines([3, 0, 1], 1, &[Mishap::Disconnection]));
         holds(&lines([2, 2, 0], 1, MOST));
-        holds(&lines([3, 0, 1], 1, COLLECTION));
+        holds(&lines([3, 0, 0], 1, COLLECTION));
+        holds(&lines([2, 1, 0], 1, COLLECTION));
         holds(&lines([2, 0, 1], 2, &[Mishap::Cancellation, Mishap::Disconnection, Mishap::Refusal]));
-        holds(&lines([2, 0, 1], 2, &[Mishap::Deletion, Mishap::Sleep]));
         holds(&Lines { writes: true, ..lines([2, 0, 1], 1, MOST) });
     }
 }
