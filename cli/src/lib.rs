@@ -1,25 +1,25 @@
 //! The command `zkrecipes`, as a library so that the packages of other languages ship the same one.
 //!
-//! - `ls`, `watch`: who holds a path and who waits for it ([`contenders`] gathers, [`table`] prints).
-//! - `ls --recursive`, `top`, `serve`: what is in use below a path ([`survey`] reads, [`history`] tells who took over,
-//!   [`screen`] is the terminal).
-//! - `break`: asks a contender to let go, and deletes its node when it does not ([`revoke`]).
-//! - `lock`: runs a command under a lock ([`job`] runs it, [`under`] is what it runs under, [`signals`] passes signals on,
-//!   [`processes`] ends what it started).
+//! - `ls`, `watch`: who holds a path and who waits for it (`contenders` gathers, `table` prints).
+//! - `ls --recursive`, `top`, `serve`: what is in use below a path (`survey` reads, `history` tells who took over,
+//!   `screen` is the terminal).
+//! - `break`: asks a contender to let go, and deletes its node when it does not (`revoke`).
+//! - `lock`: runs a command under a lock (`job` runs it, `under` is what it runs under, `signals` passes signals on,
+//!   `processes` ends what it started).
 //! - `elect`: runs a command while it leads; `leader`: who does.
 //! - `members`: who is in a group.
 //! - `services`: which services there are, and their instances.
 //! - `counter`: reads and changes a counter.
 //! - `latch`: counts down, and waits until nothing is left.
 //! - `partition`: runs a command for each partition that is ours; `partitions`: who has which.
-//! - `config`: reads, sets and follows a value ([`follow`] tells what changes).
+//! - `config`: reads, sets and follows a value (`follow` tells what changes).
 //! - `barrier`: waits for others, and runs a command together with theirs.
 //! - `queue`: puts and takes items, and runs a command for each.
-//! - `2pc`: looks after two-phase commits ([`two_phase`]).
+//! - `2pc`: looks after two-phase commits (`two_phase`).
 //! - `doctor`: looks at the servers.
-//! - `tree`: what stands below a path ([`nodes`]).
-//! - `members`, `services` and `queue` say in the end which nodes were left out ([`skipped`]).
-//! - `completions`, `man`: for shells and for man(1) ([`pages`]).
+//! - `tree`: what stands below a path (`nodes`).
+//! - `members`, `services` and `queue` say in the end which nodes were left out (`skipped`).
+//! - `completions`, `man`: for shells and for man(1) (`pages`).
 
 mod args;
 mod barrier;

@@ -24,11 +24,11 @@ impl Election {
     }
 
     /// As [`crate::Election::run`], with work that blocks this thread. Nothing can take a thread away from its work: it has
-    /// to look at [`Held::is_held`] of the leadership, and return when that is false: it was lost or resigned, or
-    /// [`Election::cancel`] was called. In the last case it leads until it returns, and guarded writes are still applied. What it
-    /// returns after a loss counts as its end: an error that comes of the loss is no failure, and the next campaign begins
-    /// at once. Where somebody else is to lead [`Held::on_revoke`] tells, and the work may finish for as long as
-    /// [`ElectionOptions::drain`](crate::ElectionOptions::drain); then the leadership is lost.
+    /// to look at [`Held::is_held`](super::Held::is_held) of the leadership, and return when that is false: it was lost or
+    /// resigned, or [`Election::cancel`] was called. In the last case it leads until it returns, and guarded writes are still
+    /// applied. What it returns after a loss counts as its end: an error that comes of the loss is no failure, and the next
+    /// campaign begins at once. Where somebody else is to lead [`Held::on_revoke`](super::Held::on_revoke) tells, and the work
+    /// may finish for as long as [`ElectionOptions::drain`](crate::ElectionOptions::drain); then the leadership is lost.
     pub fn run<E: std::fmt::Display>(&self, work: impl FnMut(Leadership) -> Result<(), E>) -> Result<()> {
         check_may_wait()?;
         Election::lead(self.core.terms()?, work)

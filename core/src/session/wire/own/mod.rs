@@ -1,9 +1,9 @@
-//! Sessions over our own client: [`Machine`] knows the protocol, and this drives it over whatever carries bytes: sockets, of
-//! which [`serving`] knows, or a simulated network.
+//! Sessions over our own client: `Machine` knows the protocol, and this drives it over whatever carries bytes: sockets, of
+//! which `serving` knows, or a simulated network.
 //!
 //! Whoever asks hands the request to the channel on its own thread, under the lock of the machine; inside it there is only
 //! I/O that does not block, and parsing. If somebody else is in there, they hand it over: nobody who asks waits for the lock.
-//! Who reads is said in [`driving`]: a thread that waits for its answer, or else a task on the I/O thread, which keeps pings
+//! Who reads is said in `driving`: a thread that waits for its answer, or else a task on the I/O thread, which keeps pings
 //! and connects, too. Answers are handed over outside the lock.
 
 #[cfg(target_os = "linux")]
