@@ -7,3 +7,4 @@ mod barrier;
 mod double_barrier;
 mod faults;
 mod members;
+mod sessions;

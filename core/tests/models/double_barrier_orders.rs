@@ -71,6 +71,10 @@ fn without_any_of_its_rules_a_promise_breaks() {
         ("ends_by_version", Rules { ends_by_version: false, ..CODE }),
         ("waits_for_others", Rules { waits_for_others: false, ..CODE }),
         ("declares_again", Rules { declares_again: false, ..CODE }),
+        ("comes_back", Rules { comes_back: false, ..CODE }),
+        ("removes_by_version", Rules { removes_by_version: false, ..CODE }),
+        ("sees_declarations", Rules { sees_declarations: false, ..CODE }),
+        ("ends_unlisted_by_version", Rules { ends_unlisted_by_version: false, ..CODE }),
     ];
     let with_others = [
         ("corrects", Rules { corrects: false, ..CODE }),

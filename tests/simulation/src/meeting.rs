@@ -59,7 +59,8 @@ impl Party {
             () = self.until_all_have_gone_through() => return false,
         };
         let is_in = entered.is_ok();
-        self.expect("enter", entered, &[ErrorKind::Timeout]);
+        // It was counted by the node of its old session, and that had gone when it came back.
+        self.expect("enter", entered, &[ErrorKind::Timeout, ErrorKind::Lost]);
         is_in
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::agreement::{BarrierHandle, agree, check_agreement, check_agreement_again, list_children};
+use super::coming_back::{come_back, declarations};
 use super::giving_up::{delete_given_up, give_up_unless_declared};
 use super::layout::{self, Member, Round, members};
 use super::leaving::end_round;
@@ -42,6 +43,17 @@ pub(super) async fn enter(
         let mut place = MemberPlace::new(call.server_session(VERB).await?, &barrier.path, &barrier.given_up);
         match enter_once(barrier, session, &mut place, call).await {
             Ok(MemberEnd::Inside(round)) => return Ok(Inside { place, round }),
+            Ok(MemberEnd::Gone) if place.may_stand && place.server_session.has_ended() => {
+                // The server may keep that session, and have counted its node.
+                match come_back(barrier, &mut place, call).await {
+                    Ok(Some(round)) => return Ok(Inside { place, round }),
+                    Ok(None) => {}
+                    Err(error) => {
+                        session.within_grace(place.withdraw()).await;
+                        return Err(error);
+                    }
+                }
+            }
             Ok(MemberEnd::Gone) => {}
             Ok(MemberEnd::Late(round)) => {
                 // Peers would wait for our node, too, before they leave.
@@ -150,7 +162,7 @@ async fn create_node(
                 return Err(refusal(WireError::Other(format!("{created:?}")), VERB, &barrier.path));
             };
             place.found(path::name(&node.path));
-            place.barrier = Some(stat.czxid);
+            (place.barrier, place.declarations) = (Some(stat.czxid), Some(declarations(stat)));
             server_session.saw_parent(&barrier.path, stat.czxid);
             open_parents::look_once(session, &server_session, call, VERB, &barrier.path).await?;
             deletable::settle(&server_session, &barrier.path);
@@ -383,8 +395,9 @@ async fn declare(barrier: &BarrierHandle, place: &MemberPlace, call: &mut Call) 
         let mut writes: Vec<_> = chosen.iter().map(part).collect();
         let data = Round::declaration(&chosen, place.barrier);
         writes.push(Write::Create { path: ready.clone(), data, mode: CreateMode::Persistent, acl: None });
-        // A member that is giving up at this moment sees by the version that it may be in.
-        writes.push(barrier.says(None));
+        // A member that is giving up at this moment sees by the version that it may be in; one that comes back sees by two
+        // writes for one creation that a round was declared.
+        writes.extend([barrier.says(None), barrier.says(None)]);
         match call.receive(VERB, place.server_session.multi(&writes)).await? {
             Ok(_) => return Ok(true),
             Err(WireError::Part { error, .. }) if *error == WireError::NodeExists => return Ok(true),

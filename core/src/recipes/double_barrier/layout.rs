@@ -10,7 +10,7 @@ use crate::session::wire::frame::Measure;
 use crate::session::wire::{CreateMode, Stat, Write};
 
 pub(crate) const READY: &str = "ready";
-const OF: &str = "-of-";
+pub(super) const OF: &str = "-of-";
 /// Between the numbers of a round and the czxid of the barrier's node, which gave them.
 const AT: char = '@';
 
@@ -35,6 +35,7 @@ pub(super) fn largest_declaration(measure: &Measure, barrier: &str, parties: usi
     let (mode, says) = (CreateMode::Persistent, parties.to_string().into_bytes());
     let rest = [
         Write::Create { path: ready(barrier), data, mode, acl: None },
+        Write::Set { path: barrier.to_owned(), data: says.clone(), version: None },
         Write::Set { path: barrier.to_owned(), data: says, version: None },
     ];
     measure.multi(&rest) + parties * measure.check(&path::join(barrier, &name))

@@ -197,6 +197,7 @@ pub(super) async fn end_round(
         let name = own.as_ref().map(|place| place.name().to_owned());
         let is_other = |member: &Member<'_>| round.includes(member) && Some(member.name) != name.as_deref();
         let mut others: Vec<_> = members(&names).filter(is_other).collect();
+        let mut is_unlisted = false;
         if let Some(name) = name {
             if !names.contains(&name) {
                 return if sent_last { Ok(()) } else { Err(Error::lost(LostReason::Deleted)) };
@@ -220,6 +221,7 @@ pub(super) async fn end_round(
             if own.is_none() || !ready_tells || !were_all || call.now().since(looked) >= NEW {
                 continue;
             }
+            is_unlisted = true;
         }
         let mut writes = vec![match &own {
             Some(place) => Write::Delete { path: place.path(), version: None },
@@ -228,6 +230,10 @@ pub(super) async fn end_round(
         }];
         if is_on {
             writes.push(Write::Delete { path: ready.clone(), version: None });
+        }
+        if is_unlisted {
+            // The node of one of them may have gone because another has taken its place.
+            writes.push(Write::Check { path: barrier.path.clone(), version: Some(stat.version) });
         }
         let server_session = match &own {
             Some(place) => place.server_session.clone(),

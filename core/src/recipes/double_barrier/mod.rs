@@ -21,7 +21,7 @@
 //!    (see 6). The answer to the set says how many children there were at that moment. So the last of those who are
 //!    needed knows that it is the last ([`entering`]). While `ready` stands it counts, too, but then nobody declares.
 //! 2. The last one lists the members, and declares the round in one transaction: that checks that the node of each
-//!    member stands, creates `ready`, and sets the barrier's node. If one of them has just died, the transaction is
+//!    member stands, creates `ready`, and sets the barrier's node twice (see 8). If one of them has just died, the transaction is
 //!    refused; then the last one lists again, and waits as the others do if they are too few. The next one to come then
 //!    is the last. If more come at the same time than are needed, those with the lowest numbers are in the round; each
 //!    further one tries to declare it, too, and only one of them creates `ready`.
@@ -43,6 +43,11 @@
 //!    the end of `ready`. From then on each of them waits until the nodes of the others have gone, and one of them
 //!    deletes `ready`.
 //!
+//! 8. A member whose session ends while it waits has a node that counts for as long as the server keeps that session. So
+//!    before it comes again with the next session, it looks whether a round was declared with that node. If so, and the
+//!    node stands, it puts one of its new session with the same number in its place: it has entered, and the others wait for
+//!    it before they leave. If the node is gone, `enter` is Lost ([`coming_back`]).
+//!
 //! All must say the same number of parties. If members stand who said another number, and came before, `enter` is a
 //! Mismatch. The number stands as long as one of their nodes does; then the next member sets its own ([`agreement`]).
 //!
@@ -63,10 +68,12 @@
 //! # What a lost answer means
 //!
 //! - Of the creation of a node: a quorum write that changes nothing is sent, in the same session; when it is answered,
-//!   the creation has been decided. Then the member looks for its GUID in a list. If the session has ended, so has the
-//!   node.
+//!   the creation has been decided. Then the member looks for its GUID in a list. If the session has ended, it looks for
+//!   that in the next one. A node that is not there then may have been counted, unseen: that alone is not found out.
 //! - Of a declaration: it is sent again; the second one finds `ready`, which says whether we are in. The round cannot
 //!   be over by then, since it lasts as long as our node stands.
+//! - Of a node that takes the place of one of an old session: the member looks again, for its number. Each has a name of
+//!   its own, so that a transaction that comes late finds nothing to replace.
 //! - Of the deletion of a node: it is sent again, and if it is missing then, it was deleted. A handle that enters again
 //!   first deletes what it may have left.
 //!
@@ -86,6 +93,7 @@
 //! version then tells that the declaration was applied.
 
 mod agreement;
+mod coming_back;
 mod entering;
 mod giving_up;
 mod layout;
@@ -280,7 +288,9 @@ impl DoubleBarrier {
     /// unless no server answers for a quarter of a second: then its node goes as soon as one does, or with its session, and
     /// until then it may be counted.
     ///
-    /// Mismatch: others wait there for another number of parties. Exists: this handle has entered already.
+    /// Mismatch: others wait there for another number of parties. Exists: this handle has entered already. Lost: the session
+    /// ended during the wait, and a round was declared with this member, or may have been; the others may have gone on without it.
+    /// Where the server still keeps its node, it has entered.
     ///
     /// # Cancel safety
     /// Dropping the future leaves nothing behind: our node is deleted in the background. A round that is declared before the

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::layout::{Round, prefix};
+use super::layout::{Member, OF, Round, SPENT, prefix};
 use crate::error::{Error, LostReason, Result};
 use crate::mutex::{lock, unpoisoned};
 use crate::path;
@@ -53,6 +53,8 @@ pub(super) struct MemberPlace {
     name: Option<String>,
     /// The czxid of the barrier's node below which it was created, if that was answered.
     pub(super) barrier: Option<i64>,
+    /// How many rounds had been declared then, as the barrier's node counts them, if that was answered.
+    pub(super) declarations: Option<i32>,
     pub(super) may_stand: bool,
     /// Tells a member when `ready` of its round has gone. Behind a lock only to be shared between threads.
     over: Mutex<Option<Watch>>,
@@ -69,6 +71,7 @@ impl MemberPlace {
             guid: random::guid().simple().to_string(),
             name: None,
             barrier: None,
+            declarations: None,
             may_stand: false,
             over: Mutex::default(),
             anchors: None,
@@ -81,6 +84,23 @@ impl MemberPlace {
         self.may_stand = true;
         let path = path::join(&self.parent, &prefix(&self.guid, parties));
         Write::Create { path, data: data.to_vec(), mode: CreateMode::EphemeralSequential, acl: None }
+    }
+
+    /// The name of a node that takes the place of ours, `own`, in a new session, and what creates it. Which of the two stands
+    /// is not known until that is answered.
+    pub(super) fn create_again(&mut self, own: &str, data: &[u8]) -> (String, Write) {
+        lock(&self.given_up).push(std::mem::replace(&mut self.guid, random::guid().simple().to_string()));
+        let says = own.split_once(OF).map_or("", |(_, says)| says);
+        let name = format!("{}{OF}{says}", self.guid);
+        let path = path::join(&self.parent, &name);
+        (name, Write::Create { path, data: data.to_vec(), mode: CreateMode::Ephemeral, acl: None })
+    }
+
+    /// Whether the member is ours, by the node itself or one that has taken its place, below the barrier's node of that czxid.
+    pub(super) fn is(&self, member: &Member<'_>, barrier: i64) -> bool {
+        let is_numbered = member.says.is_some_and(|(_, number)| number < SPENT);
+        let has_number = is_numbered && Member::of(self.name()).says == member.says;
+        member.name.starts_with(&self.guid) || (has_number && self.barrier == Some(barrier))
     }
 
     /// It was not created, or is gone.

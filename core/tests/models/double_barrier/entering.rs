@@ -16,6 +16,7 @@ impl Barrier {
             server.version += 1;
             server.word = self.group(member);
         });
+        next.came[member] = next.now.rounds;
         if self.others > 0 {
             next.said[member] = next.now.version;
         }
@@ -124,6 +125,7 @@ impl Barrier {
             let (lowest, last) = (chosen.trailing_zeros() as u8, 7 - chosen.leading_zeros() as u8);
             let anchor = if self.lowest_stays { lowest } else { last };
             server.rounds += 1;
+            server.counted |= chosen;
             server.version += 1;
             server.word = group;
             server.ready = Some(Round { generation: server.rounds, last, anchor, chosen, group });

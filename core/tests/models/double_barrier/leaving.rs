@@ -1,11 +1,12 @@
 //! Steps of `leaving.rs`.
 
-use super::{At, Barrier, Ending, ROUNDS, Round, Server, Steps, World};
+use super::{At, Barrier, Ending, Listed, NOBODY, ROUNDS, Round, Server, Steps, World};
 use crate::explorer::Step;
 
 impl Barrier {
     pub(super) fn leave(&self, world: &World, member: usize, own: u8, round: Round) -> World {
-        if round.anchor == own {
+        // One that has taken the place of the anchor's node is called otherwise.
+        if round.anchor == own && world.now.taken_over & (1 << own) == 0 {
             return world.with(member, At::Over(Ending { own: Some(own), round, enters: false }));
         }
         let mut next = *world;
@@ -70,7 +71,11 @@ impl Barrier {
         };
         let others = view.numbers().filter(others).fold(0, |mask, number| mask | 1 << number);
         Ok(match others {
-            1.. if self.rules.waits_for_others => world.with(member, At::Watching(ending, others, is_on)),
+            1.. if self.rules.waits_for_others => {
+                let listed = Listed { version, taken_over: view.taken_over };
+                world.with(member, At::Watching(ending, others, is_on, listed))
+            }
+            _ if ending.own.is_some() => world.with(member, At::Closing(ending, NOBODY, is_on)),
             _ => world.with(member, At::Closing(ending, version, is_on)),
         })
     }
@@ -86,7 +91,9 @@ impl Barrier {
         steps: &mut Steps,
     ) {
         let is_current = match ending.own {
-            Some(_) => true,
+            Some(_) => {
+                version == NOBODY || version == world.now.version || !self.rules.ends_unlisted_by_version
+            }
             None => version == world.now.version || !self.rules.ends_by_version,
         };
         if !is_current || (is_on && world.now.ready.is_none()) {

@@ -1,5 +1,6 @@
 //! The world of the model, and who may do what next.
 
+mod coming_back;
 mod entering;
 mod giving_up;
 mod leaving;
@@ -26,6 +27,10 @@ pub struct Server {
     /// What the path says: for how many it is, as `group` has it.
     pub word: u8,
     pub rounds: u8,
+    /// Numbers with which a round was declared; only the promises look at it.
+    pub counted: u8,
+    /// Numbers of which another node has taken the place of the first.
+    pub taken_over: u8,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
@@ -61,6 +66,12 @@ pub enum At {
     /// Has read the version of the path.
     Looking(u8, u8),
     Deleting(u8, u8),
+    /// Its session has ended while it waited; whether it knows how many rounds had been declared when it came.
+    Returning(u8, bool),
+    /// Has listed the names: whether its own stands, and the version of the path; and whether a round was declared since.
+    Reading(u8, bool, u8, Option<bool>),
+    TakingOver(u8, Round, bool),
+    Removing(u8, u8, bool),
     Late(u8, Round),
     Inside(u8, Round),
     /// Has left, and waits for the anchor.
@@ -68,10 +79,17 @@ pub enum At {
     Over(Ending),
     Counting(Ending, u8),
     /// The others that were there, as a set, and whether the round was on.
-    Watching(Ending, u8, bool),
+    Watching(Ending, u8, bool, Listed),
     Closing(Ending, u8, bool),
     Dead,
     Done,
+}
+
+/// The path when the others were listed: its version, and which nodes had taken the place of another.
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+pub struct Listed {
+    pub version: u8,
+    pub taken_over: u8,
 }
 
 /// Waits until the round is over; its own node stands until then, if it has one.
@@ -95,6 +113,8 @@ pub struct World {
     pub mishaps: u8,
     /// Of each member that may have been the last to come, the version with its own word on it: `Came::said`.
     pub said: [u8; MEMBERS],
+    /// How many rounds had been declared when a member came.
+    pub came: [u8; MEMBERS],
     /// Whether a member is lost, so that `ready` may be left.
     pub lost: bool,
 }
@@ -120,6 +140,14 @@ pub struct Rules {
     pub corrects: bool,
     /// `declare`: who waits for another number is no member.
     pub asks_for_parties: bool,
+    /// `come_back`: who was counted by the node of its old session takes that over, or hears that it is lost.
+    pub comes_back: bool,
+    /// `come_back`: the version goes with the deletion.
+    pub removes_by_version: bool,
+    /// `come_back`: the path tells whether a round was declared meanwhile.
+    pub sees_declarations: bool,
+    /// `over`: who has waited for all others and does not list them again has the version go with the end.
+    pub ends_unlisted_by_version: bool,
 }
 
 pub const CODE: Rules = Rules {
@@ -132,6 +160,10 @@ pub const CODE: Rules = Rules {
     declares_again: true,
     corrects: true,
     asks_for_parties: true,
+    comes_back: true,
+    removes_by_version: true,
+    sees_declarations: true,
+    ends_unlisted_by_version: true,
 };
 
 pub struct Barrier {
@@ -159,6 +191,11 @@ impl Server {
 
     pub fn numbers(&self) -> impl DoubleEndedIterator<Item = u8> + '_ {
         (0..self.next).filter(|number| self.stands(*number))
+    }
+
+    /// Whether the very node stands that did when so many had been taken over: its end is told though another has its number.
+    pub fn has(&self, number: u8, taken_over: u8) -> bool {
+        self.stands(number) && (self.taken_over & !taken_over) & (1 << number) == 0
     }
 
     pub fn is_on(&self, round: &Round) -> bool {
@@ -300,6 +337,24 @@ impl Barrier {
                 }
             }
             At::Deleting(own, version) => steps.push(self.last_look(world, member, own, version)),
+            // Behind a write of the quorum: it sees all.
+            At::Returning(own, knows) => {
+                let mut next = *world;
+                next.sees(member);
+                let declared = knows.then_some(world.now.rounds > world.came[member]);
+                let at = At::Reading(own, world.now.stands(own), world.now.version, declared);
+                tell("come_back, list", Ok(next.with(member, at)));
+            }
+            At::Reading(own, stands, version, declared) => {
+                for (view, after) in told {
+                    let to = self.read(&view, after, member, (own, stands, version, declared));
+                    tell("come_back, ready", to);
+                }
+            }
+            At::TakingOver(own, round, knows) => self.take_over(world, member, (own, round, knows), steps),
+            At::Removing(own, version, knows) => {
+                tell("come_back, delete", self.remove(world, member, (own, version, knows)));
+            }
             At::Late(own, round) => {
                 let mut next = *world;
                 next.write(Some(member), |server| server.delete(own));
@@ -311,7 +366,7 @@ impl Barrier {
                 for (_, after) in told.iter().filter(|(view, _)| !view.is_on(&round)) {
                     tell("leave, told", self.finish(*after, member, &ending));
                 }
-                for (_, after) in told.into_iter().filter(|(view, _)| !view.stands(round.anchor)) {
+                for (_, after) in told.into_iter().filter(|(view, _)| !view.has(round.anchor, 0)) {
                     tell("until_gone", Ok(after.with(member, At::Over(ending))));
                 }
             }
@@ -327,15 +382,17 @@ impl Barrier {
                     tell("over, list", self.count(&view, after, member, ending, version));
                 }
             }
-            At::Watching(ending, others, is_on) => {
+            At::Watching(ending, others, is_on, listed) => {
                 let highest = 7 - others.leading_zeros() as u8;
                 for (view, after) in told {
-                    if !view.stands(highest) {
+                    if !view.has(highest, listed.taken_over) {
                         tell("over, until_gone", Ok(after.with(member, At::Over(ending))));
                     }
                     // Who waits with its own node needs no further look.
-                    if ending.own.is_some() && view.numbers().all(|number| others & (1 << number) == 0) {
-                        let closing = At::Closing(ending, NOBODY, is_on);
+                    let awaited = (0..view.next).filter(|number| others & (1 << number) != 0);
+                    let all_gone = awaited.into_iter().all(|number| !view.has(number, listed.taken_over));
+                    if ending.own.is_some() && all_gone {
+                        let closing = At::Closing(ending, listed.version, is_on);
                         tell("over, until_all_gone", Ok(after.with(member, closing)));
                     }
                 }
@@ -373,6 +430,9 @@ impl Barrier {
             to: Ok(next.with(member, at)),
         });
         if !is_in {
+            let knows = !matches!(world.members[member].0, At::Finding(_));
+            let returning = next.with(member, At::Returning(own, knows));
+            steps.push(Step { who: member, what: "loses its session while it waits", to: Ok(returning) });
             let over = World { mishaps: world.mishaps - 1, ..*world };
             steps.push(Step {
                 who: member,
@@ -442,10 +502,13 @@ impl Barrier {
             version: 0,
             word: 0,
             rounds: 0,
+            counted: 0,
+            taken_over: 0,
         };
         let members = [(At::Outside, 0); MEMBERS];
         let up_to_date = if self.lags { 0b111 << self.members & 0b111 } else { 0b111 };
         let (before, mishaps, lost, said) = (now, self.mishaps, false, [NOBODY; MEMBERS]);
-        explore(self, World { now, before, seen: 0b111, up_to_date, members, mishaps, said, lost })
+        let came = [0; MEMBERS];
+        explore(self, World { now, before, seen: 0b111, up_to_date, members, mishaps, said, came, lost })
     }
 }

@@ -1,0 +1,166 @@
+//! Members of a double barrier that lose their session while they wait, and a server that keeps it, and their node, for longer.
+
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use crate::support::ground::{Ground, grounds};
+use crate::support::rounds::{TEN, children, count_is, done, entering, leaving, nothing_left, of};
+use crate::support::{eventually, soon};
+use zkrecipes::{Client, DoubleBarrier, ErrorKind, LostReason, Result, State};
+use zkrecipes_embedded::Fault;
+
+/// One of two that waits without a session, which it gets when there are no faults any more.
+struct CutOff {
+    barrier: DoubleBarrier,
+    waiting: JoinHandle<Result<()>>,
+    /// The session that the server keeps, unless it is ended.
+    before: u64,
+}
+
+impl CutOff {
+    async fn at(ground: &Ground, other: &Client) -> CutOff {
+        let client = ground.client(Duration::from_secs(4)).await;
+        let barrier = of(&client, 2);
+        let waiting = entering(&barrier);
+        count_is(other, 1).await;
+        let before = client.session_id();
+        ground.inject(Fault::refuse_connections(1).forever());
+        ground.inject(Fault::answer_expired("*").session(before));
+        // It need not be answered for the client to hear that.
+        let asks = client.clone();
+        let asked = tokio::spawn(async move { asks.nodes().exists("/").await });
+        eventually("it has no session", || client.state() == State::Lost).await;
+        asked.abort();
+        assert!(!waiting.is_finished());
+        CutOff { barrier, waiting, before }
+    }
+
+    async fn is_told_lost(self, what: &str) {
+        let error = soon(what, self.waiting).await.expect("joined").expect_err(what);
+        assert_eq!((error.kind(), error.reason()), (ErrorKind::Lost, Some(LostReason::Session)), "{what}");
+        assert!(!self.barrier.has_entered());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_counted_by_the_node_of_its_old_session_is_in_the_round() {
+    for ground in grounds() {
+        let other = ground.client(TEN).await;
+        // Either of them has the lowest name, and would leave last.
+        for _ in 0..4 {
+            let (one, of_other) = (CutOff::at(&ground, &other).await, of(&other, 2));
+            done("two, as far as anybody knows", entering(&of_other)).await;
+            assert!(!one.waiting.is_finished());
+            ground.clear_faults();
+            done("it was counted", one.waiting).await;
+            // Nobody goes on before it has left.
+            let theirs = leaving(&of_other);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            assert!(!theirs.is_finished(), "one of two has not left");
+            done("leave", leaving(&one.barrier)).await;
+            done("leave", theirs).await;
+            nothing_left(&ground, &other).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_the_old_session_takes_nobody_out_of_the_round() {
+    for ground in grounds() {
+        let other = ground.client(TEN).await;
+        let (one, of_other) = (CutOff::at(&ground, &other).await, of(&other, 2));
+        done("two, as far as anybody knows", entering(&of_other)).await;
+        ground.clear_faults();
+        done("it was counted", one.waiting).await;
+        ground.expire(one.before).await;
+        let theirs = leaving(&of_other);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(!theirs.is_finished(), "one of two has not left");
+        done("leave", leaving(&one.barrier)).await;
+        done("leave", theirs).await;
+        nothing_left(&ground, &other).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_was_counted_and_has_died_for_the_others_is_told_lost() {
+    for ground in grounds() {
+        let other = ground.client(TEN).await;
+        // The others are in the round, or have left it, when it comes back.
+        for is_over in [false, true] {
+            let (one, of_other) = (CutOff::at(&ground, &other).await, of(&other, 2));
+            done("two, as far as anybody knows", entering(&of_other)).await;
+            ground.expire(one.before).await;
+            // `ready`, and the other.
+            count_is(&other, 2).await;
+            if is_over {
+                done("alone", leaving(&of_other)).await;
+            }
+            ground.clear_faults();
+            one.is_told_lost(&format!("the round is over: {is_over}")).await;
+            if !is_over {
+                done("alone", leaving(&of_other)).await;
+            }
+            nothing_left(&ground, &other).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_loses_its_session_and_no_round_goes_on_waiting() {
+    for ground in grounds() {
+        let other = ground.client(TEN).await;
+        for ends in [false, true] {
+            let (one, of_other) = (CutOff::at(&ground, &other).await, of(&other, 2));
+            if ends {
+                ground.expire(one.before).await;
+                count_is(&other, 0).await;
+                // Somebody comes, and goes again.
+                let limit = Some(Duration::from_millis(50));
+                let error = soon("a limit", of_other.enter(limit)).await.expect_err("alone");
+                assert_eq!(error.kind(), ErrorKind::Timeout);
+            }
+            ground.clear_faults();
+            count_is(&other, 1).await;
+            assert!(!one.waiting.is_finished(), "one is not two");
+            done("two", entering(&of_other)).await;
+            done("two", one.waiting).await;
+            for member in [leaving(&of_other), leaving(&one.barrier)] {
+                done("leave", member).await;
+            }
+            nothing_left(&ground, &other).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_gave_up_without_a_session_and_comes_again_counts_once() {
+    for ground in grounds() {
+        let other = ground.client(TEN).await;
+        let (one, of_other) = (CutOff::at(&ground, &other).await, of(&other, 2));
+        one.waiting.abort();
+        one.waiting.await.expect_err("it was dropped");
+        let before = children(&other).await;
+        assert_eq!(before.len(), 1, "the server keeps it");
+        ground.clear_faults();
+        let waiting = entering(&one.barrier);
+        let come = async {
+            loop {
+                let now = children(&other).await;
+                if !now.is_empty() && now != before {
+                    return now;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        assert_eq!(soon("it comes again", come).await.len(), 1, "one is not two");
+        assert!(!waiting.is_finished());
+        done("two", entering(&of_other)).await;
+        done("two", waiting).await;
+        for member in [leaving(&of_other), leaving(&one.barrier)] {
+            done("leave", member).await;
+        }
+        nothing_left(&ground, &other).await;
+    }
+}
