@@ -13,7 +13,7 @@ use crate::path;
 use crate::session::refusal::{Failure, refusal, refused_create_as};
 use crate::session::wire::frame;
 use crate::session::wire::{Applied, CreateMode, Stat, WireError, Write};
-use crate::turn::hold::Hold;
+use crate::turn::hold::{EndGuard, Hold};
 
 impl CreateMode {
     /// The same with a time to live. Only what is persistent has one, between a millisecond and 34 years; anything else is
@@ -353,19 +353,31 @@ impl Transaction {
         Ok(())
     }
 
-    /// Its writes, behind what guards them, for the transaction that ends `hold`. That one says itself what guards this one,
-    /// and changes it.
-    pub(crate) fn surrender_to(&self, hold: &Arc<Hold>) -> Result<Vec<Write>> {
+    /// Its writes, behind what guards them, for the transaction that ends `hold` of this client; and what guards them beside
+    /// that, which is to be told the answer. That transaction says itself what guards this hold, and changes it.
+    pub(crate) fn surrender_to(
+        &self,
+        client: &Client,
+        hold: &Arc<Hold>,
+    ) -> Result<(Vec<Write>, Option<EndGuard>)> {
         self.shared.client.process().check()?;
-        let mut parts = match &self.shared.guard {
-            Guard::Hold(own) if Arc::ptr_eq(own, hold) => hold.checks_by_name(),
-            Guard::Hold(hold) => hold.checks(),
+        if !self.shared.client.is_same(client) {
+            let problem = "are of another client, whose paths and rights may be others; make the transaction with the client of the \
+                           item";
+            return Err(Error::invalid("writes", problem));
+        }
+        let (mut parts, guard) = match &self.shared.guard {
+            Guard::Hold(own) if Arc::ptr_eq(own, hold) => (hold.checks_by_name(), None),
+            Guard::Hold(hold) => {
+                let (checks, guard) = hold.guard_end()?;
+                (checks, Some(guard))
+            }
             Guard::Released => return Err(Error::not_held("it was released before")),
-            Guard::None => Vec::new(),
+            Guard::None => (Vec::new(), None),
         };
         let writes = lock(&self.shared.writes).take();
         parts.extend(writes.ok_or_else(committed)?.parts);
-        Ok(parts)
+        Ok((parts, guard))
     }
 
     /// Sends everything in one transaction and answers what became of each part, in the order in which they were added.

@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use super::support::access::{NO_READING, set_access};
-use super::support::{client, client_with, connected, eventually, options, server, soon};
+use super::support::{
+    client, client_with, connected, eventually, lock_of, nodes_under, options, server, soon,
+};
 use super::{PATH, TEN, assert_tidy};
 use zkrecipes::{
     Client, CreateMode, Error, ErrorKind, Item, LostReason, Queue, QueueLayout, QueueOptions, RetryOptions,
@@ -347,8 +349,57 @@ async fn what_an_item_guards_may_go_with_its_ack_and_with_that_of_another_one() 
     let theirs = taken_over(&server, &other, &next).await;
     queue.put(b"three").await.expect("put");
     let item = queue.claim().await.expect("there is one");
-    item.ack_with(&effect(&guarding)).await.expect_err("what guards it is the other's");
-    assert!(!stands(&server, EFFECT));
+    let error = item.ack_with(&effect(&guarding)).await.expect_err("what guards it is the other's");
+    assert_eq!(error.kind(), ErrorKind::NotHeld, "{error}");
+    assert!(!stands(&server, EFFECT) && item.is_held());
     item.ack().await.expect("ours");
     theirs.ack().await.expect("theirs");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_lock_guards_that_is_gone_does_not_go_with_an_ack() {
+    let server = server();
+    let (worker, other) = (client(&server).await, client(&server).await);
+    let queue = End::Ack.queue(&worker);
+    queue.put(b"one").await.expect("put");
+    let item = queue.claim().await.expect("there is one");
+    let lock = lock_of(&worker, "/locks/guarding");
+    // Let go; deleted by somebody, of which the holder may not have heard yet, or has.
+    for what in ["released", "deleted", "lost"] {
+        let held = lock.acquire().await.expect("free");
+        let effects = held.guarded();
+        effects.create(EFFECT, b"", CreateMode::Persistent).expect("fits");
+        match what {
+            "released" => held.release().await.expect("held"),
+            _ => {
+                let node = nodes_under(&server, "/locks/guarding").pop().expect("it stands");
+                other.nodes().delete(&node, None).await.expect("deleted");
+                if what == "lost" {
+                    eventually("it hears of that", || !held.is_held()).await;
+                }
+            }
+        }
+        let error = item.ack_with(&effects).await.expect_err("nothing guards it any more");
+        assert_eq!(error.kind(), ErrorKind::NotHeld, "{what}: {error}");
+        assert!(!held.is_held(), "{what}");
+        assert!(!stands(&server, EFFECT) && item.is_held(), "{what}");
+    }
+    item.ack().await.expect("ours");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_of_another_client_do_not_go_with_an_ack() {
+    let server = server();
+    let worker = client(&server).await;
+    let other = Client::connect(&format!("{}/elsewhere", server.connect_string()), Default::default());
+    let other = other.await.expect("the server answers");
+    let queue = End::Ack.queue(&worker);
+    queue.put(b"one").await.expect("put");
+    let item = queue.claim().await.expect("there is one");
+    let effects = other.nodes().transaction();
+    effects.create(EFFECT, b"", CreateMode::Persistent).expect("fits");
+    let error = item.ack_with(&effects).await.expect_err("they would be written elsewhere");
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    assert!(!stands(&server, EFFECT) && item.is_held());
+    item.ack().await.expect("ours");
 }

@@ -367,7 +367,8 @@ impl Item {
 
     /// The same, together with `writes`, all in one transaction: what the work has brought about is there exactly if the
     /// item is done. Writes that are refused leave the item claimed, and the transaction is used up either way. It may be
-    /// [`Held::guarded`] by this item, by something else that is held, or by nothing.
+    /// [`Held::guarded`] by this item, by something else that is held, or by nothing. NotHeld: the item is gone, or what guards
+    /// the writes. Invalid: they are of another client.
     ///
     /// ```
     /// # zkrecipes::doctest(async {
@@ -382,8 +383,16 @@ impl Item {
     /// # Ok(()) });
     /// ```
     pub fn ack_with(&self, writes: &Transaction) -> impl Future<Output = Result<()>> + Send + use<> {
-        let (item, writes) = (self.clone(), writes.surrender_to(self.work.held.hold()));
-        async move { item.work.acknowledge(writes?).await }
+        let held = &self.work.held;
+        let (item, writes) = (self.clone(), writes.surrender_to(held.client(), held.hold()));
+        async move {
+            let (writes, guard) = writes?;
+            let outcome = item.work.acknowledge(writes).await;
+            match guard {
+                Some(guard) => guard.answered(outcome),
+                None => outcome,
+            }
+        }
     }
 
     /// The work has failed: gives it back, and lets it step aside for the others, for a second after the first attempt and

@@ -12,24 +12,39 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::{Notify, oneshot};
 
 use super::{Hold, Tenure};
-use crate::error::{LostReason, Result};
+use crate::error::{ErrorKind, LostReason, Result};
 use crate::process::Process;
 use crate::session::refusal::{refusal, refused_create_as};
 use crate::session::server_session::Tenant;
 use crate::session::wire::{Applied, WireError, Write};
 
 impl Hold {
-    /// Applies `writes` in one transaction that the server refuses once our node is gone. A lost answer is never
-    /// retried: the writes may have been applied.
-    pub(crate) async fn write_guarded(self: &Arc<Self>, writes: &[Write]) -> Result<Vec<Applied>> {
+    /// A write that is about to leave, for which the turn waits. NotHeld: none may leave any more.
+    fn begin_write(self: &Arc<Self>) -> Result<Writing> {
         if !self.is_held() {
             return Err(self.not_held());
         }
-        let mut writing = Writing::on(&self.writes);
+        let writing = Writing::on(&self.writes);
         if self.tenure() != Tenure::Held {
             // Another thread has let go meanwhile, and has not counted this write among those to wait for.
             return Err(self.not_held());
         }
+        Ok(writing)
+    }
+
+    /// The same for writes in a transaction that ends what somebody else holds: what checks that our nodes stand, and what is to
+    /// be told of the answer.
+    pub(crate) fn guard_end(self: &Arc<Self>) -> Result<(Vec<Write>, EndGuard)> {
+        let mut writing = self.begin_write()?;
+        // Unless it is told, it may be applied yet.
+        writing.is_open = true;
+        Ok((self.checks(), EndGuard { hold: self.clone(), writing }))
+    }
+
+    /// Applies `writes` in one transaction that the server refuses once our node is gone. A lost answer is never
+    /// retried: the writes may have been applied.
+    pub(crate) async fn write_guarded(self: &Arc<Self>, writes: &[Write]) -> Result<Vec<Applied>> {
+        let mut writing = self.begin_write()?;
         let mut guarded = self.checks();
         let own = guarded.len();
         guarded.extend_from_slice(writes);
@@ -110,6 +125,30 @@ impl GuardedWrites {
                 outcome => return outcome,
             }
         }
+    }
+}
+
+/// What guards a transaction that ends something else.
+pub(crate) struct EndGuard {
+    hold: Arc<Hold>,
+    writing: Writing,
+}
+
+impl EndGuard {
+    /// What became of the transaction. NotHeld: a node that guarded it is gone.
+    pub(crate) fn answered(mut self, outcome: Result<()>) -> Result<()> {
+        let Err(error) = outcome else {
+            self.writing.is_open = false;
+            return Ok(());
+        };
+        self.writing.is_open = error.kind() == ErrorKind::ConnectionLost;
+        let is_anothers = matches!(error.kind(), ErrorKind::NoNode | ErrorKind::BadVersion);
+        let is_own = |path: &str| self.hold.checks().iter().any(|check| check.path() == path);
+        if is_anothers && error.path().is_some_and(is_own) {
+            self.hold.lose(LostReason::Deleted);
+            return Err(self.hold.not_held());
+        }
+        Err(error)
     }
 }
 

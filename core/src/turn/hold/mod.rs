@@ -17,6 +17,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use finishing::{Finishing, InDoubt};
+pub(crate) use guarded::EndGuard;
 use guarded::GuardedWrites;
 
 use super::grant::{Grant, OwnNodeWatch, checks_of};
