@@ -84,6 +84,8 @@ pub(crate) struct Call {
     ended: Option<CallEnd>,
     /// Rings when the budget is used up, or before that.
     budget_timer: Option<Later<()>>,
+    /// The end of the budget before which a session was tried for once more.
+    tried_before: Option<Moment>,
     /// What came instead of an answer, since the call last had a look at its server session.
     missing: Option<WireError>,
 }
@@ -126,6 +128,7 @@ impl Call {
             ending: None,
             ended: None,
             budget_timer: None,
+            tried_before: None,
             missing: None,
             session,
         }
@@ -566,16 +569,24 @@ impl Call {
     }
 
     /// One timer serves for many requests: it rings when the budget would be used up if nothing were heard, and is set
-    /// again if something was.
+    /// again if something was. A little before, a session that is being opened is tried for at once: a server that is back is
+    /// not to be missed because of a pause.
     fn poll_budget(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let give_up = self.heard + self.session.options().give_up_after();
+            let has_tried = self.tried_before == Some(give_up);
+            let next = if has_tried { give_up } else { give_up - GRACE };
             let clock = self.session.clock();
-            let budget_timer = self.budget_timer.get_or_insert_with(|| clock.sleep_until(give_up));
+            let budget_timer = self.budget_timer.get_or_insert_with(|| clock.sleep_until(next));
             ready!(budget_timer.as_mut().poll(cx));
             self.budget_timer = None;
-            if self.session.now() >= give_up {
+            let now = self.session.now();
+            if now >= give_up {
                 return Poll::Ready(());
+            }
+            if now >= next && !has_tried {
+                self.tried_before = Some(give_up);
+                self.session.attempt_now();
             }
         }
     }

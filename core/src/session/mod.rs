@@ -61,8 +61,8 @@ pub use state::State;
 use state::Status;
 use temporary_nodes::TemporaryNodes;
 use waiting_calls::WaitingCalls;
-use wire::Dial;
 use wire::capability::Capability;
+use wire::{Dial, Noted};
 
 /// How long a failed call waits for its node to be gone before it returns.
 pub(crate) const GRACE: Duration = Duration::from_millis(250);
@@ -106,6 +106,8 @@ pub(crate) struct Session {
     /// Paths about which something was said that is said once.
     told: Mutex<BTreeSet<String>>,
     skipped: SkippedNodes,
+    /// What the attempts to open a session come to.
+    noted: Mutex<Arc<Noted>>,
     /// Why the last attempt to open a session failed, for those who wait for one.
     refusal: Mutex<Option<Error>>,
     process: Process,
@@ -155,6 +157,7 @@ impl Session {
             waiting_calls: WaitingCalls::default(),
             told: Mutex::default(),
             skipped: SkippedNodes::default(),
+            noted: Mutex::default(),
             refusal: Mutex::new(None),
             process: Process::present(),
         });

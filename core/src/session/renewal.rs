@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::clock::{Later, Moment};
 use super::server_session::ServerSession;
 use super::state::State;
-use super::wire::{FIRST_CONNECTION, LinkState};
+use super::wire::{FIRST_CONNECTION, LinkState, Noted};
 use super::{Session, opening};
 use crate::error::LostReason;
 use crate::futures::unless;
@@ -165,9 +165,15 @@ impl Session {
         log::session_lost(server_session.session_id(), end, after);
     }
 
+    /// Has the next attempt to open a session made at once, if one is being opened.
+    pub(super) fn attempt_now(&self) {
+        lock(&self.noted).want_session();
+    }
+
     async fn reopen(&self) -> Option<Arc<ServerSession>> {
         let mut pause = self.options.retry.base;
-        let noted = Arc::default();
+        let noted = Arc::<Noted>::default();
+        *lock(&self.noted) = noted.clone();
         loop {
             let mut changed = std::pin::pin!(self.hosts_changed.notified());
             // Listen first, look second.

@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard};
 
+use tokio::sync::Notify;
+
 use crate::error::{Error, ErrorKind};
 use crate::hosts::Server;
 
@@ -52,9 +54,23 @@ impl From<&str> for Trouble {
 
 /// The last that is known of each server.
 #[derive(Debug, Default)]
-pub struct Noted(Mutex<Vec<(Server, Option<Trouble>)>>);
+pub struct Noted {
+    all: Mutex<Vec<(Server, Option<Trouble>)>>,
+    /// Somebody has no time to wait for the next attempt.
+    wanted: Notify,
+}
 
 impl Noted {
+    /// A session is to be tried for now, and not after the pause.
+    pub(crate) fn want_session(&self) {
+        self.wanted.notify_waiters();
+    }
+
+    /// Resolves when that is asked for from now on.
+    pub(crate) async fn is_session_wanted(&self) {
+        self.wanted.notified().await;
+    }
+
     /// These are tried from now on. What is known of one that was there before stays.
     pub(crate) fn begin(&self, servers: &[Server]) {
         let mut all = self.all();
@@ -116,6 +132,6 @@ impl Noted {
     }
 
     fn all(&self) -> MutexGuard<'_, Vec<(Server, Option<Trouble>)>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.all.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

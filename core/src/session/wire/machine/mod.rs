@@ -43,6 +43,9 @@ use crate::hosts::Server;
 use crate::options::ClientOptions;
 use crate::session::clock::Moment;
 
+/// An attempt that failed so short a time ago tells how things are.
+const NEW: Duration = Duration::from_millis(300);
+
 /// What is said of a server at which an attempt ends, or goes on.
 const CLOSES: &str =
     "closes connections at once (it may have no quorum, or too many come from here; or the port wants tls)";
@@ -92,6 +95,8 @@ pub(crate) struct Machine<A, W> {
     phase: Phase,
     /// So long the phase lasts at most; a connection that is up, and the end, have no such limit.
     until: Moment,
+    /// When the last attempt failed, or the last connection broke.
+    failed: Moment,
     session: Option<SessionIdentity>,
     /// Known to one server alone, which has lost its quorum.
     is_local: bool,
@@ -147,6 +152,7 @@ impl<A: Answering, W> Machine<A, W> {
             servers: Servers::shuffled(servers),
             connected_to: None,
             phase: Phase::Pausing,
+            failed: now,
             until: now,
             session: None,
             is_local: false,
@@ -289,7 +295,15 @@ impl<A: Answering, W> Machine<A, W> {
             self.outputs.push(Output::Failed(format!("{tried}: {cause}"), pause));
         }
         self.cause = Some(cause);
+        self.failed = now;
         self.enter_phase(Phase::Pausing, now + pause);
+    }
+
+    /// Ends the pause before the next attempt, unless the last one has only just failed.
+    pub(crate) fn attempt_now(&mut self, now: Moment) {
+        if matches!(self.phase, Phase::Pausing) && now.since(self.failed) >= NEW {
+            self.until = self.until.min(now);
+        }
     }
 
     /// Puts down what an attempt has come to.

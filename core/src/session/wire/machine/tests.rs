@@ -8,7 +8,7 @@ use zkrecipes_protocol::{
 };
 
 use super::*;
-use crate::options::{Auth, LeaseMode, SaslOptions};
+use crate::options::{Auth, LeaseMode, RetryOptions, SaslOptions};
 use crate::tls::freed;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -540,6 +540,50 @@ fn pauses_between_attempts_leave_a_session_the_time_to_find_a_server() {
         }
     }
     assert!(attempts >= 8, "{attempts} attempts");
+}
+
+#[test]
+fn who_has_no_session_does_not_stay_away_for_long_however_long_calls_pause() {
+    let retry = RetryOptions::default().max(TIMEOUT * 10);
+    let mut world = World::with(3, ClientOptions::default().retry(retry));
+    let (began, mut attempts, mut longest) = (world.now, 0, Duration::ZERO);
+    while world.now.since(began) < TIMEOUT * 10 {
+        let next = world.machine.wake_at().expect("something is left to do").since(world.now);
+        longest = longest.max(next);
+        world.pass(next);
+        if world.machine.dial().is_some() {
+            attempts += 1;
+            world.machine.hung_up("refused".to_owned(), world.now);
+        }
+    }
+    assert!(longest <= Duration::from_secs(1), "a pause of {longest:?}");
+    assert!(attempts >= 100, "{attempts} attempts");
+}
+
+#[test]
+fn a_pause_ends_when_somebody_has_no_time_for_it_unless_the_last_attempt_is_new() {
+    let mut world = World::with(3, ClientOptions::default());
+    let pauses = |world: &World| world.machine.wake_at().expect("something is left to do").since(world.now);
+    let mut ended = 0;
+    for _ in 0..200 {
+        world.pass(pauses(&world));
+        if world.machine.dial().is_none() {
+            continue;
+        }
+        world.machine.hung_up("refused".to_owned(), world.now);
+        let pause = pauses(&world);
+        world.machine.attempt_now(world.now);
+        assert_eq!(pauses(&world), pause, "it has only just failed");
+        if pause > NEW {
+            world.pass(NEW);
+            world.machine.attempt_now(world.now);
+            world.pass(Duration::ZERO);
+            assert!(world.machine.dial().is_some(), "the next attempt, before {pause:?} are over");
+            world.machine.hung_up("refused".to_owned(), world.now);
+            ended += 1;
+        }
+    }
+    assert!(ended > 10, "{ended} pauses were long enough");
 }
 
 #[test]

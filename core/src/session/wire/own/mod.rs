@@ -191,7 +191,7 @@ impl<C: Channel> Connection<C> {
     pub fn opened(self: &Arc<Self>, hosts: &str) -> Flight<Box<dyn Wire>> {
         let session = OwnSession::of(self, hosts);
         Box::pin(async move {
-            session.connection.until(|link| link.state != LinkState::Down).await;
+            session.connection.until_settled().await;
             match session.connection.link().state {
                 LinkState::Up => {}
                 LinkState::Denied => {
@@ -210,6 +210,20 @@ impl<C: Channel> Connection<C> {
     pub fn over(self: &Arc<Self>) -> Later<()> {
         let connection = self.clone();
         Box::pin(async move { connection.until(|link| link.state.is_over()).await })
+    }
+
+    /// Until there is a session, or there will be none. Meanwhile it has no pause where somebody has no time for that.
+    async fn until_settled(&self) {
+        let mut settled = std::pin::pin!(self.until(|link| link.state != LinkState::Down));
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut settled => return,
+                () = self.noted.is_session_wanted() => {
+                    self.post(|state, now| state.machine.attempt_now(now));
+                }
+            }
+        }
     }
 
     pub fn link(&self) -> Link {
