@@ -391,8 +391,8 @@ async fn what_a_lock_guards_that_is_gone_does_not_go_with_an_ack() {
 async fn writes_of_another_client_do_not_go_with_an_ack() {
     let server = server();
     let worker = client(&server).await;
-    let other = Client::connect(&format!("{}/elsewhere", server.connect_string()), Default::default());
-    let other = other.await.expect("the server answers");
+    let elsewhere = format!("{}/elsewhere", server.connect_string());
+    let other = Client::connect(&elsewhere, Default::default()).await.expect("the server answers");
     let queue = End::Ack.queue(&worker);
     queue.put(b"one").await.expect("put");
     let item = queue.claim().await.expect("there is one");
