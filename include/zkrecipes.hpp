@@ -47,6 +47,9 @@
 
 namespace zkr {
 
+class Lock;
+class ReadWriteLock;
+
 namespace detail {
 
 /** A constant of C under names of its own. Each becomes the other where it is asked for, so both may be
@@ -1762,6 +1765,9 @@ class TimedLockable : public Recipe<Verbs> {
   bool owns_lock() const noexcept { return owed_ && *owed_ > 0; }
 
  private:
+  friend class ::zkr::Lock;
+  friend class ::zkr::ReadWriteLock;
+
   void wait(std::int64_t timeout_ms, zkr_cancel_token *token) {
     Outcome outcome;
     outcome.check(Verbs::acquire_cancellable(get(), timeout_ms, token, nullptr, outcome.place()));
@@ -1896,21 +1902,23 @@ class Lock : public detail::TimedLockable<detail::LockVerbs> {
  public:
   using TimedLockable::TimedLockable;
 
-  // --- generated from api: lock
-
-  /** What it is made with. */
-  std::string path() const { return detail::text(zkr_lock_path(get())); }
-
   /**
    * From writing to reading, for the write side of a ReadWriteLock: nobody writes in between, and the
-   * fencing token stays. What is returned is held by the read side.
+   * fencing token stays. What is returned is held by the read side, and unlock() is not due
+   * any more.
    */
   Held downgrade() {
     detail::Outcome outcome;
     zkr_held *reading = nullptr;
     outcome.check(zkr_lock_downgrade(get(), &reading, outcome.place()));
+    leave();
     return Held(reading);
   }
+
+  // --- generated from api: lock
+
+  /** What it is made with. */
+  std::string path() const { return detail::text(zkr_lock_path(get())); }
 
   // --- end of generated
 };
@@ -1970,6 +1978,8 @@ class ReadWriteLock {
   void unlock_and_lock_shared() {
     detail::Outcome outcome;
     outcome.check(zkr_lock_downgrade(write_.get(), nullptr, outcome.place()));
+    write_.leave();
+    read_.enter();
   }
 
   std::string path() const { return read_.path(); }

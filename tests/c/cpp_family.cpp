@@ -28,9 +28,11 @@ void a_shared_lock_reads_and_a_unique_lock_writes() {
   const auto token = second.write().fencing_token();
   second.unlock_and_lock_shared();
   CHECK(!second.write().is_held() && second.read().fencing_token() == token);
+  CHECK(!second.write().owns_lock() && second.read().owns_lock());
   CHECK(first.try_lock_shared_for(5s));
   first.unlock_shared();
   second.unlock_shared();
+  CHECK(!second.write().owns_lock() && !second.read().owns_lock());
   {
     std::unique_lock<zkr::ReadWriteLock> writing(second);
     writing.mutex()->unlock_and_lock_shared();
@@ -39,11 +41,15 @@ void a_shared_lock_reads_and_a_unique_lock_writes() {
     first.unlock_shared();
   }
   THROWS(second.unlock_and_lock_shared(), zkr::ErrorKind::NotHeld);
+  CHECK(!second.read().owns_lock());
   auto held = second.write().acquire();
   auto going_on = held.downgrade();
   CHECK(going_on.is_held() && !held.is_held() && going_on.fencing_token() == held.fencing_token());
   THROWS(going_on.downgrade(), zkr::ErrorKind::Invalid);
   going_on.release();
+  second.write().lock();
+  second.write().downgrade().release();
+  CHECK(!second.write().owns_lock());
   zkr::ReadWriteLock moved = std::move(first);
   const std::unique_lock<zkr::ReadWriteLock> writing(moved);
   CHECK(writing.owns_lock() && moved.path() == path("shared"));
