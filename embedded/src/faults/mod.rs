@@ -34,6 +34,8 @@
 //!          | "for"       how long stalls, swallowed pings and black holes last; without it, until cleared
 //! ```
 //!
+//! What could never fire is refused: a count of 0, a path that begins with no `/`, a key twice, and one that the action does not heed.
+//!
 //! Connections that a black hole took something from break when it ends or is cleared: TCP loses nothing in mid-stream,
 //! so what comes later must not arrive without what came before.
 //!

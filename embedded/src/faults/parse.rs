@@ -25,9 +25,13 @@ impl Fault {
             .map(|w| w.split_once('=').ok_or_else(|| format!("{w:?} is not of the form key=value")))
             .collect::<Result<Vec<_>, _>>()?;
         let mut fault = start(action, op, &settings)?;
-        for (key, value) in settings {
+        for (at, &(key, value)) in settings.iter().enumerate() {
+            if settings[..at].iter().any(|(before, _)| *before == key) {
+                return Err(format!("{key}= is given twice; write it once"));
+            }
             fault = set(fault, key, value)?;
         }
+        can_fire(action, &fault, &settings)?;
         Ok(fault)
     }
 }
@@ -93,9 +97,63 @@ fn known_op(op: &str) -> Result<&str, String> {
     }
 }
 
+/// What looks at requests, events or connections that a fault with these settings is never about would be green in every test.
+fn can_fire(action: &str, fault: &Fault, settings: &[(&str, &str)]) -> Result<(), String> {
+    let heeded = heeded_keys(action);
+    if let Some((key, _)) = settings.iter().find(|(key, _)| !heeded.contains(key)) {
+        return Err(format!("{action} does not heed {key}=; it heeds {}", heeded.join(", ")));
+    }
+    if UNTARGETED.contains(&action) {
+        return Ok(());
+    }
+    let named = |name: &str| fault.op.split('|').any(|part| glob_matches(part, name));
+    let is_about_all = fault.op.split('|').any(|part| part == "*");
+    if is_about_all {
+        return Ok(());
+    }
+    let are_all_among =
+        |few: &[&str]| Op::NAMES.iter().filter(|name| named(name)).all(|name| few.contains(name));
+    if fault.path.is_some() && are_all_among(&WITHOUT_PATH) {
+        return Err(format!("{} has no path, so with path= it never fires; leave path= out", fault.op));
+    }
+    if fault.request_number.is_some() && are_all_among(&UNCOUNTED) {
+        return Err(format!("request= does not count {}, so it never fires; give nth=", fault.op));
+    }
+    Ok(())
+}
+
+/// The operations that are about no path.
+const WITHOUT_PATH: [&str; 9] =
+    ["ping", "connect", "close", "auth", "sasl", "whoAmI", "reconfig", "setWatches", "setWatches2"];
+/// What `request=` does not count.
+const UNCOUNTED: [&str; 2] = ["ping", "connect"];
+
+fn heeded_keys(action: &str) -> &'static [&'static str] {
+    match action {
+        "delay_request" | "delay_reply" => &["path", "session", "nth", "request", "times", "by", "for"],
+        "drop_after_event" => &["path", "session", "nth", "times", "for"],
+        // Of a session in front of whose client a proxy stands.
+        "refuse_connections" => &["session", "nth", "times", "for"],
+        "stall_connections"
+        | "swallow_pings"
+        | "black_hole"
+        | "black_hole_requests"
+        | "black_hole_replies" => &["session", "for"],
+        _ => &["path", "session", "nth", "request", "times", "for"],
+    }
+}
+
 fn set(fault: Fault, key: &str, value: &str) -> Result<Fault, String> {
-    let number = || value.parse::<u64>().map_err(|_| format!("{key}={value}: not a number"));
+    let number = || match value.parse::<u64>() {
+        Ok(0) => Err(format!("{key}={value}: it is counted from 1, so it never fires")),
+        number => number.map_err(|_| format!("{key}={value}: not a number")),
+    };
     Ok(match key {
+        "path" if !value.starts_with(['/', '*', '?']) => {
+            return Err(format!(
+                "{key}={value}: a path begins with /, so it never fires; write path=/{value}"
+            ));
+        }
         "path" => fault.path(value),
         "session" => {
             let id = match value.strip_prefix("0x") {
@@ -116,6 +174,11 @@ fn set(fault: Fault, key: &str, value: &str) -> Result<Fault, String> {
                 );
             }
         },
+        "for" if duration(value)?.is_zero() => {
+            return Err(format!(
+                "{key}={value}: it is over before it fires; give a longer time, or leave it out"
+            ));
+        }
         "for" => fault.lasting(duration(value)?),
         _ => {
             return Err(format!(
@@ -125,12 +188,12 @@ fn set(fault: Fault, key: &str, value: &str) -> Result<Fault, String> {
     })
 }
 
-/// `50ms`, `2s`, `1m`; a bare number counts milliseconds.
+/// `50ms`, `2s`, `1m`.
 fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let scale = match unit {
-        "" | "ms" => 1,
+        "ms" => 1,
         "s" => 1000,
         "m" => 60_000,
         _ => return Err(format!("{text:?} is not a duration: write 50ms, 2s or 1m")),
@@ -156,7 +219,7 @@ mod tests {
             ("answer_throttled getData", Fault::answer_throttled("getData")),
             ("refuse_connections times=3", Fault::refuse_connections(3)),
             ("stall_connections for=1m", Fault::stall_connections(ms(60_000))),
-            ("swallow_pings for=7", Fault::swallow_pings(ms(7))),
+            ("swallow_pings for=7ms", Fault::swallow_pings(ms(7))),
             ("black_hole", Fault::black_hole()),
             ("black_hole_requests for=1s", Fault::black_hole_requests().lasting(ms(1000))),
             ("black_hole_replies", Fault::black_hole_replies()),
@@ -181,6 +244,20 @@ mod tests {
             ("delay_reply create by=2h", "2h"),
             ("swallow_pings", "for="),
             ("drop_after create colour=red", "colour"),
+            ("black_hole for=2", "50ms"),
+            ("drop_after create* path=locks/**", "path=/locks/**"),
+            ("drop_after create times=0", "times=0"),
+            ("drop_after create nth=0", "nth=0"),
+            ("drop_after create request=0", "request=0"),
+            ("drop_after create times=2 times=3", "twice"),
+            ("drop_after create for=0s", "for=0s"),
+            ("black_hole path=/x", "path="),
+            ("swallow_pings for=1s nth=2 times=2", "nth="),
+            ("refuse_connections path=/x", "path="),
+            ("drop_after_event request=2", "request="),
+            ("drop_before ping|connect path=/x", "ping|connect"),
+            ("drop_before setWatches* path=/x", "setWatches*"),
+            ("delay_reply ping by=1s request=3", "nth="),
         ] {
             let error = Fault::parse(text).unwrap_err();
             assert!(error.contains(named), "{text:?} gave {error:?}");
