@@ -60,7 +60,7 @@ async fn an_id_that_is_taken_says_what_to_do_by_whose_node_it_is() {
     a.nodes().create(&format!("{WEB}/b"), b"", CreateMode::Persistent).await.expect("new");
     for (who, id, advice) in [
         // It may be that of a process that has died.
-        (&b, "a", "try again when the session timeout of that one is over"),
+        (&b, "a", "wait until it has gone, when the session timeout of that one is over"),
         (&a, "a", "this client keeps that node already"),
         (&a, "b", "change or remove it"),
     ] {

@@ -112,7 +112,7 @@ impl KeptNode {
             };
             if before.wish.borrow().is_wanted {
                 let message = format!(
-                    "this client keeps that node already, so {verb} was refused; choose another name"
+                    "this client keeps that node already, so {verb} was refused; choose another name or id"
                 );
                 return Err(Error::new(ErrorKind::Exists, message).with_path(path));
             }
@@ -207,8 +207,8 @@ fn taken(verb: &str, path: &str, is_ephemeral: bool) -> Error {
         return refusal(WireError::NodeExists, verb, path);
     }
     let message = format!(
-        "a node of another session is there already, so {verb} was refused; if a process that has died has left it, try again \
-         when the session timeout of that one is over, else choose another name"
+        "a node of another session is there already, so {verb} was refused; if a process that has died has left it, wait until \
+         it has gone, when the session timeout of that one is over; else choose another name or id"
     );
     Error::new(ErrorKind::Exists, message).with_path(path)
 }
