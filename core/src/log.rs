@@ -172,21 +172,30 @@ pub(crate) enum SessionEnd {
     Denied,
 }
 
-pub(crate) fn session_lost(session: u64, end: SessionEnd, after: Option<Duration>) {
+pub(crate) fn session_lost(session: u64, end: SessionEnd, after: Option<Duration>, has_lost: bool) {
     let reason = match end {
         SessionEnd::Expired => "expired",
         SessionEnd::OutOfTouch => "out of touch",
         SessionEnd::Denied => "denied",
     };
-    soon(move || {
-        tracing::error!(
+    // Nobody has to get up for a session with which nothing was lost.
+    soon(move || match has_lost {
+        true => tracing::error!(
             target: "zkrecipes",
             event = "session_lost",
             session = hex(session),
             reason,
             after_ms = after.map(ms),
             "the session is lost, and with it everything that was held; a new one is being opened"
-        );
+        ),
+        false => tracing::warn!(
+            target: "zkrecipes",
+            event = "session_lost",
+            session = hex(session),
+            reason,
+            after_ms = after.map(ms),
+            "the session is lost, in which nothing was held; a new one is being opened"
+        ),
     });
 }
 

@@ -162,7 +162,7 @@ impl Session {
     fn count_loss(&self, server_session: &ServerSession, end: SessionEnd, down_since: Option<Moment>) {
         self.counters.sessions_lost.one();
         let after = down_since.map(|since| self.clock.now().since(since));
-        log::session_lost(server_session.session_id(), end, after);
+        log::session_lost(server_session.session_id(), end, after, server_session.has_lost_tenants());
     }
 
     /// Has the next attempt to open a session made at once, if one is being opened.

@@ -72,6 +72,31 @@ async fn a_partition_can_be_told_from_logs_and_metrics_alone() -> Result<(), Err
 
 /// On the ensemble of three that `tests/secure/run.py` starts; without it there is nothing to test.
 #[tokio::test(flavor = "multi_thread")]
+async fn a_session_with_which_nothing_is_lost_is_a_warning() -> Result<(), Error> {
+    LazyLock::force(&SAID);
+    let server = server();
+    for (is_held, level, why) in [
+        (true, Level::Error, "with it everything that was held"),
+        (false, Level::Warn, "in which nothing was held"),
+    ] {
+        let client = client_with(&server, Duration::from_secs(5)).await;
+        let session = format!("{:#x}", client.session_id());
+        let held = lock_of(&client, "/locks/of-a-session").acquire().await?;
+        if !is_held {
+            held.release().await?;
+        }
+        assert!(server.expire(client.session_id()));
+        let is_lost = || events(&said_of(&session)).contains(&"session_lost");
+        eventually("it is told of", is_lost).await;
+        let story = said_of(&session);
+        let lost = the(&story, "session_lost");
+        assert_eq!(lost.level, level, "{lost:?}");
+        assert!(lost.message.contains(why), "{lost:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn on_real_servers_a_night_is_told_from_logs_and_metrics_alone() -> Result<(), Error> {
     let Ok(ensemble) = std::env::var("ZKR_SECURE_PLAIN_39") else { return Ok(()) };
     LazyLock::force(&SAID);

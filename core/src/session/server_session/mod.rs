@@ -56,6 +56,8 @@ pub(crate) struct ServerSession {
     /// The nodes of ours that something depends on: while there is one, the heart beats.
     interests: Mutex<BTreeMap<u64, OwnNode>>,
     tenants: Mutex<BTreeMap<u64, Weak<dyn Tenant>>>,
+    /// Some were lost because it ended, or could no longer be assumed to live.
+    has_lost: AtomicBool,
     next_id: AtomicU64,
     /// The last node that a heartbeat looked at, where one heartbeat cannot look at all.
     last_checked: AtomicU64,
@@ -148,6 +150,7 @@ impl ServerSession {
             lease: Mutex::new(lease),
             interests: Mutex::default(),
             tenants: Mutex::default(),
+            has_lost: AtomicBool::new(false),
             next_id: AtomicU64::new(1),
             last_checked: AtomicU64::new(0),
             alarm_is_set: AtomicBool::new(false),
@@ -562,6 +565,17 @@ impl ServerSession {
                 server_session.set_alarm();
             }),
         );
+    }
+
+    /// Something held under this session is lost with it.
+    pub(crate) fn loses_a_tenant(&self) {
+        self.has_lost.store(true, Ordering::Release);
+    }
+
+    /// Whether anything is lost with the session, by now or as soon as that is told.
+    pub(crate) fn has_lost_tenants(&self) -> bool {
+        self.has_lost.load(Ordering::Acquire)
+            || lock(&self.tenants).values().any(|tenant| tenant.strong_count() > 0)
     }
 
     /// Everything held under this session is gone.

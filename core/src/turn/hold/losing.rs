@@ -97,6 +97,9 @@ impl Tenant for Hold {
             LostReason::Deleted => self.deletion_reason(),
             reason => reason,
         };
+        if reason == LostReason::Session {
+            self.server_session.loses_a_tenant();
+        }
         if !self.change(Tenure::Lost(reason)) {
             return true;
         }
