@@ -45,7 +45,7 @@ enum Verb {
     Wait {
         /// Of the barrier
         path: String,
-        /// Wait no longer than that; status 75
+        /// Wait no longer than that, once a server has been found; status 75
         #[arg(long, short = 'w', value_name = "TIME", value_parser = args::duration)]
         timeout: Option<Duration>,
     },
@@ -73,7 +73,7 @@ struct Enter {
     /// What others see as this member (host:pid)
     #[arg(long)]
     name: Option<String>,
-    /// Wait no longer than that; status 75
+    /// Wait no longer than that, once a server has been found; status 75
     #[arg(long, short = 'w', value_name = "TIME", value_parser = args::duration)]
     timeout: Option<Duration>,
     /// Between TERM and KILL
@@ -115,7 +115,16 @@ where
 fn enter(args: Enter, common: Common) -> Outcome {
     let Enter { path, command, parties, name, timeout: limit, grace, pass_credentials: has_credentials } =
         args;
-    let job = Job { path, command, grace, on_loss: Then::Kill, on_revoke: Then::Continue, has_credentials };
+    let gives_back = Default::default();
+    let job = Job {
+        path,
+        command,
+        grace,
+        on_loss: Then::Kill,
+        on_revoke: Then::Continue,
+        has_credentials,
+        gives_back,
+    };
     let desk = Desk::open()?;
     let outcome = common.with_client(desk.cancel(), |client| {
         let barrier = entered(client, &job.path, parties, name.as_deref(), limit, &desk)?;

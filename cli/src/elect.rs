@@ -7,6 +7,8 @@
 //! 4. When the command has ended by itself, resign and give its status back.
 
 use std::ffi::OsString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use zkrecipes::ElectionOptions;
@@ -140,7 +142,13 @@ fn lead(plan: &Plan, desk: &Desk, mut terms: Terms) -> Outcome {
         if plan.is_once || desk.cancel().is_cancelled() {
             return Ok(code);
         }
-        say(&format!("{} is led by somebody else; standing again", plan.job.path));
+        // Who leads now, if anybody does, is not known here.
+        say(&match plan.job.gives_back.load(Ordering::Acquire) {
+            true => {
+                format!("no longer the leader of {}; it does not stand until it is healthy", plan.job.path)
+            }
+            false => format!("no longer the leader of {}; standing again", plan.job.path),
+        });
         terms.succeeded();
     }
 }
@@ -167,9 +175,11 @@ impl Args {
         });
         let has_credentials = self.pass_credentials;
         let every = self.healthy_every;
-        let check = self.healthy.map(|command| Check { command, every, has_credentials });
+        let gives_back = Arc::new(AtomicBool::new(false));
+        let is_ill = gives_back.clone();
+        let check = self.healthy.map(|command| Check { command, every, has_credentials, is_ill });
         let Args { path, command, grace, on_revoke, data, once: is_once, .. } = self;
-        let job = Job { path, command, grace, on_loss: Then::Kill, on_revoke, has_credentials };
+        let job = Job { path, command, grace, on_loss: Then::Kill, on_revoke, has_credentials, gives_back };
         Ok(Plan { job, data, options, check, is_once })
     }
 }

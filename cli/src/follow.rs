@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{Client, Feed, State};
+use zkrecipes::{Client, Feed, State, Subscription};
 
 use crate::common::Common;
 use crate::outcome::{self, Failure, INTERNAL, Outcome};
@@ -16,6 +16,15 @@ use crate::skipped;
 
 /// The signals that end it.
 pub(crate) const ENDING: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+/// Says when no server answers, and when one does again.
+pub(crate) fn tell_outages(client: &Client) -> Subscription {
+    client.on_state(|state| match state {
+        State::Suspended => outcome::say("no server answers; still trying"),
+        State::Connected => outcome::say("connected again"),
+        _ => {}
+    })
+}
 
 /// Calls `tell` with every item of the feed.
 pub(crate) fn follow<T: Send + 'static>(
@@ -26,11 +35,7 @@ pub(crate) fn follow<T: Send + 'static>(
 ) -> Outcome {
     let until = limit.map(|limit| Instant::now() + limit);
     until_ended(common, |client, cancel| {
-        let interrupted = client.on_state(|state| match state {
-            State::Suspended => outcome::say("no server answers; still trying"),
-            State::Connected => outcome::say("connected again"),
-            _ => {}
-        });
+        let interrupted = tell_outages(client);
         let mut feed = open(client)?;
         loop {
             let rest = until.map(|until| until.saturating_duration_since(Instant::now()));

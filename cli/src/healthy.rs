@@ -6,6 +6,8 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -24,6 +26,8 @@ pub(crate) struct Check {
     pub(crate) every: Duration,
     /// Whether it finds in its environment who we are towards the servers.
     pub(crate) has_credentials: bool,
+    /// Whether the last check has failed.
+    pub(crate) is_ill: Arc<AtomicBool>,
 }
 
 /// What a check waits for.
@@ -74,6 +78,7 @@ impl Check {
                 _ => {}
             }
             was_healthy = is_healthy;
+            self.is_ill.store(!is_healthy, Ordering::Release);
             election.set_healthy(is_healthy);
             // The end of a check that was killed may be heard of only now.
             while let Ok(told) = news.recv_timeout(due.saturating_duration_since(Instant::now())) {

@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -43,6 +44,8 @@ pub(crate) struct Job {
     pub(crate) on_revoke: Then,
     /// Whether it finds in its environment who we are towards the servers.
     pub(crate) has_credentials: bool,
+    /// Whether it is this process that gives back what the command runs under, and nobody who asks for it.
+    pub(crate) gives_back: Arc<AtomicBool>,
 }
 
 /// How it ended, with the command's status as shells tell it.
@@ -236,7 +239,10 @@ impl Job {
                     self.on_loss
                 }
                 Ok(News::Asked) => {
-                    say(&format!("somebody asks for {}", self.path));
+                    say(&match self.gives_back.load(Ordering::Acquire) {
+                        true => format!("giving back {}", self.path),
+                        false => format!("somebody asks for {}", self.path),
+                    });
                     self.on_revoke
                 }
                 Err(RecvTimeoutError::Timeout) => {

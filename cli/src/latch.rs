@@ -40,7 +40,7 @@ enum Verb {
     Wait {
         #[command(flatten)]
         latch: Which,
-        /// Wait no longer than that; status 75
+        /// Wait no longer than that, once a server has been found; status 75
         #[arg(long, short = 'w', value_name = "TIME", value_parser = args::duration)]
         timeout: Option<Duration>,
     },

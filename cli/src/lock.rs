@@ -77,7 +77,7 @@ pub(crate) struct Args {
     /// Do not wait for others; a server is tried for as long as --connect-timeout says
     #[arg(long = "try", short = 'n', conflicts_with = "timeout")]
     is_try: bool,
-    /// Wait no longer than that
+    /// Wait no longer than that, once a server has been found
     #[arg(long, short = 'w', value_name = "TIME", value_parser = args::duration)]
     timeout: Option<Duration>,
     /// The status when it could not be had in time
@@ -139,7 +139,8 @@ impl Args {
         };
         let timeout = if self.is_try { Some(Duration::ZERO) } else { self.timeout };
         let Args { path, command, grace, on_loss, on_revoke, pass_credentials: has_credentials, .. } = self;
-        let job = Job { path, command, grace, on_loss, on_revoke, has_credentials };
+        let gives_back = Default::default();
+        let job = Job { path, command, grace, on_loss, on_revoke, has_credentials, gives_back };
         Ok(Plan { job, kind, timeout, conflict: self.conflict_exit_code.into() })
     }
 }

@@ -5,8 +5,9 @@
 //! 3. When a partition is asked for or lost, its command is ended. What ended by itself is begun again as long as its partition is ours.
 
 use std::ffi::OsString;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -101,6 +102,7 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     let desk = Desk::open()?;
     let outcome = common.with_client(desk.cancel(), |client| {
         let member = client.partitioner(&path, partitions, options)?;
+        let gives_back = Arc::new(AtomicBool::new(false));
         let job = |partition: &Partition| Job {
             path: partition.path().to_owned(),
             command: command.clone(),
@@ -108,9 +110,11 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
             on_loss: Then::Kill,
             on_revoke: Then::Kill,
             has_credentials,
+            gives_back: gives_back.clone(),
         };
         let (desk, job, failure) = (&desk, &job, &Mutex::new(None));
         let leave = || {
+            gives_back.store(true, Ordering::Release);
             let member = member.clone();
             // It may have left.
             let _ = drive::wait(async move { member.leave().await }, None, None);

@@ -9,7 +9,7 @@ use zkrecipes::drive::{self, CancelToken};
 use crate::args;
 use crate::common::Common;
 use crate::contenders::{Fingerprint, Onlooker, Row, Seen};
-use crate::follow::ENDING;
+use crate::follow::{self, ENDING};
 use crate::help::examples;
 use crate::outcome::{self, Failure, INTERNAL, Outcome};
 use crate::signals::Signals;
@@ -66,7 +66,13 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     let on_terminal = std::io::stdout().is_terminal() && !is_json;
     let view = if on_terminal { View::Table } else { View::Lines { is_json, known: Vec::new() } };
     let outcome = common.looking(&cancel, |onlooker| {
-        Watching { onlooker, path: &path, cancel: &cancel, view }.run(&ends, until)
+        // A table has a line of its own for it.
+        let told = (!on_terminal).then(|| follow::tell_outages(&onlooker.client));
+        let outcome = Watching { onlooker, path: &path, cancel: &cancel, view }.run(&ends, until);
+        if let Some(told) = told {
+            told.unsubscribe();
+        }
+        outcome
     });
     match signals.ending() {
         // The usual way to end it.
@@ -115,11 +121,7 @@ impl Watching<'_> {
                 // A watcher waits for the servers to come back.
                 Err(error) if error.is_retryable() && self.cancel.is_cancelled() => return Ok(0),
                 Err(error) if error.is_retryable() => {
-                    if !std::mem::replace(&mut is_interrupted, true)
-                        && matches!(self.view, View::Lines { .. })
-                    {
-                        outcome::say(&format!("{}; still trying", outcome::sentence_of(&error)));
-                    }
+                    is_interrupted = true;
                     (fingerprint, drawn_at) = (None, None);
                 }
                 Err(error) => return Err(error.into()),

@@ -62,7 +62,7 @@ fn whoever_loses_stops_the_command_stands_again_and_runs_it_anew() {
     let mut epochs = vec![epoch(first)];
     for (leader, name, next) in [(first, name, second), (second, other, first)] {
         assert!(server.expire(session_of(&server, name)));
-        assert!(leader.err.line_with("standing again").contains(PATH));
+        assert!(leader.err.line_with("standing again").contains(&format!("no longer the leader of {PATH}")));
         epochs.push(epoch(next));
     }
     assert!(epochs.is_sorted_by(|before, after| before < after), "{epochs:?}");
@@ -213,6 +213,9 @@ fn who_is_not_healthy_does_not_stand_and_hands_over() {
     eventually("the second stands", || contenders(&server, PATH).len() == 2);
     std::fs::remove_file(&well).expect("it is there");
     one.err.line_with("not healthy");
+    // Nobody asks for it, and it does not stand again.
+    assert!(one.err.line().contains(&format!("giving back {PATH}")));
+    assert!(one.err.line().contains("does not stand until it is healthy"));
     two.out.line_with("leads");
     eventually("the first does not stand", || contenders(&server, PATH).len() == 1);
     for running in [one, two] {

@@ -419,6 +419,7 @@ fn a_watch_waits_through_an_outage() {
     server.stop();
     assert!(watch.err.line().contains("still trying"));
     server.restart().expect("the port is still free");
+    assert!(watch.err.line().contains("connected again"));
     holder.send_line();
     assert!(watch.out.line().contains("gone"));
     watch.signal(libc::SIGINT);

@@ -52,6 +52,7 @@ fn partitions_are_listed_by_number_and_no_headings_stand_over_nothing() {
     let names: Vec<_> = shown.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(names, ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]);
     working.signal(libc::SIGTERM);
+    assert!(working.err.line().contains("giving back"), "nobody asks for them");
     assert_eq!(working.end().status, 128 + libc::SIGTERM);
 }
 

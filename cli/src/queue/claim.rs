@@ -48,7 +48,7 @@ pub(super) struct Args {
     /// End when no item is left to claim
     #[arg(long, conflicts_with = "timeout")]
     until_empty: bool,
-    /// Wait no longer for an item; status 75
+    /// Wait no longer for an item, once a server has been found; status 75
     #[arg(long, short = 'w', value_name = "TIME", value_parser = args::duration)]
     timeout: Option<Duration>,
     /// How long an item steps aside whose command failed, 0 for not at all
@@ -78,7 +78,8 @@ struct Plan {
 pub(super) fn run(args: Args, which: Which, common: Common) -> Outcome {
     let (has_credentials, is_until_empty) = (args.pass_credentials, args.until_empty);
     let Args { path, command, count, timeout: limit, pause, on_loss, grace, .. } = args;
-    let job = Job { path, command, grace, on_loss, on_revoke: Then::Continue, has_credentials };
+    let gives_back = Default::default();
+    let job = Job { path, command, grace, on_loss, on_revoke: Then::Continue, has_credentials, gives_back };
     let plan = Plan { job, count, is_until_empty, limit, pause, max_attempts: which.options()?.max_attempts };
     skipped::say_at_once();
     let desk = Desk::open()?;

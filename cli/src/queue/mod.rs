@@ -49,7 +49,7 @@ enum Verb {
         /// So many items
         #[arg(long, value_name = "N", default_value = "1", value_parser = args::count)]
         count: usize,
-        /// Wait no longer for an item; status 75
+        /// Wait no longer for an item, once a server has been found; status 75
         #[arg(long, short = 'w', value_name = "TIME", value_parser = args::duration)]
         timeout: Option<Duration>,
         /// Do not wait for others; a server is tried for as long as --connect-timeout says

@@ -51,7 +51,7 @@ pub(super) struct Args {
     /// For how long the key counts, 10 minutes unless told; all who put should give the same
     #[arg(long, value_name = "TIME", value_parser = args::duration, requires = "key")]
     key_window: Option<Duration>,
-    /// Wait no longer for room in a full queue; status 75
+    /// Wait no longer for room in a full queue, once a server has been found; status 75
     #[arg(long, short = 'w', value_name = "TIME", value_parser = args::duration)]
     timeout: Option<Duration>,
 }

@@ -71,7 +71,7 @@ impl SemaphoreLayout {
             _ => Err(Error::new(
                 ErrorKind::Mismatch,
                 format!(
-                    "this handle says {} permits, and {} says {}; make all participants agree, or resize",
+                    "this handle says {} permits, and {} says {}; make all participants agree, or let a program change it by the verb resize",
                     here.get(),
                     self.size(),
                     String::from_utf8_lossy(data)
