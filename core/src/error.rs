@@ -225,6 +225,17 @@ impl Error {
         )
     }
 
+    /// The retry budget is used up by waiting for a connection.
+    pub(crate) fn not_sent(what: &str) -> Error {
+        Error::new(
+            ErrorKind::ConnectionLost,
+            format!(
+                "no ZooKeeper server was there for {what} within the retry budget (retry.give_up_after), so that it was not sent, \
+                 and nothing was applied; check the servers and the network, and make it again"
+            ),
+        )
+    }
+
     pub(crate) fn not_held(why: &str) -> Error {
         Error::new(ErrorKind::NotHeld, format!("not held: {why}; acquire first"))
     }

@@ -78,6 +78,13 @@ fn check(hosts: &str) -> Result<()> {
             shown(hosts)
         ));
     }
+    if servers_behind_chroot(chroot) {
+        return refused(format!(
+            "{} has servers behind the first '/', where the chroot begins; the chroot comes once, behind the last server: \
+             zk1:2181,zk2:2181/app",
+            shown(hosts)
+        ));
+    }
     if servers.is_empty() {
         return refused("names no server; write host:port, separated by commas".to_owned());
     }
@@ -98,8 +105,14 @@ fn check(hosts: &str) -> Result<()> {
         {
             return invalid("has no usable host; write host:port, separated by commas");
         }
-        if port.is_some_and(|port| !port.parse::<u16>().is_ok_and(|port| port > 0)) {
-            return invalid("has no usable port; ports are 1 to 65535");
+        if let Some(port) = port
+            && !port.parse::<u16>().is_ok_and(|port| port > 0)
+        {
+            // What stands there is repeated only if it is a number: it may be half of credentials.
+            return invalid(match port.bytes().all(|byte| byte.is_ascii_digit()) {
+                true => "has no usable port; ports are 1 to 65535",
+                false => "has no usable port: what stands behind the ':' is no number; ports are 1 to 65535",
+            });
         }
     }
     if chroot.len() > 1 { check_chroot(chroot) } else { Ok(()) }
@@ -112,6 +125,15 @@ fn leads_to_a_server(chroot: &str) -> bool {
     let servers =
         |part: &str| part.split('/').next().is_some_and(|servers| servers.split(',').any(is_server));
     chroot.split('@').skip(1).any(servers)
+}
+
+/// Whether somebody has written the chroot behind each server: then the others would be a part of the first one's.
+fn servers_behind_chroot(chroot: &str) -> bool {
+    let has_port = |server: &str| {
+        let before_chroot = server.split('/').next().unwrap_or_default().trim();
+        matches!(split(before_chroot), Ok((host, Some(port))) if !host.is_empty() && port.parse::<u16>().is_ok())
+    };
+    chroot.split(',').skip(1).any(has_port)
 }
 
 /// What stands behind the servers; empty if that is nothing.
@@ -131,6 +153,11 @@ pub(crate) fn named(hosts: &str) -> String {
             "{}/… (what stands behind the '/' is a path; if there are credentials in it: give them as auth or sasl)",
             servers.join(",")
         ),
+        (servers, _) if servers.contains(&EMBEDDED.trim_end_matches(':')) => {
+            format!(
+                "{hosts} (which names a host; a server inside this process is {EMBEDDED}, with the colon)"
+            )
+        }
         _ => hosts.to_owned(),
     }
 }
@@ -311,7 +338,9 @@ mod tests {
         for (bad, told) in [
             ("a:", "\"a:\" has no usable port"),
             ("a:0", "\"a:0\" has no usable port"),
-            ("a:x", "\"a:…\" has no usable port"),
+            ("a:x", "\"a:…\" has no usable port: what stands behind the ':' is no number"),
+            ("zk1:2181/app,zk2:2181/app", "\"zk1:2181\" has servers behind the first '/'"),
+            ("zk1/app,zk2:2181", "the chroot comes once, behind the last server"),
             ("b:1,a:70000", "\"a:70000\" has no usable port"),
             (":2181", "\":2181\" has no usable host"),
             ("a b:1", "\"a b:1\" has no usable host"),
@@ -336,6 +365,7 @@ mod tests {
             (" a:1, b:2 ,c/app", "a:1,b:2,c/app"),
             ("a:1,,b:2", "a:1,b:2"),
             (",a:1, ,b:2,/app", "a:1,b:2/app"),
+            ("a:1/x,y", "a:1/x,y"),
             ("a:1,/", "a:1"),
         ] {
             assert_eq!(resolve(given).expect(given), tidy);
@@ -384,6 +414,7 @@ mod tests {
             assert!(told.starts_with("zk1:2181/… ") && !told.contains("hunter2"), "{given}: {told}");
         }
         assert_eq!(named("a:1,b:2/app"), "a:1,b:2/app");
+        assert!(named("embedded/app").contains("embedded:, with the colon"), "{}", named("embedded/app"));
     }
 
     #[test]

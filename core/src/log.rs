@@ -220,7 +220,8 @@ pub(crate) fn connect_failed(cause: String, pause: Duration) {
             event = "connect_failed",
             cause,
             pause_ms = ms(pause),
-            "no session yet; trying again after a pause"
+            "no session yet: {}; trying again after a pause",
+            escaped(&cause)
         );
     });
 }
@@ -281,6 +282,21 @@ pub(crate) fn slow_callback(took: Duration) {
             event = "slow_callback",
             took_ms = ms(took),
             "a callback took long; those behind it had to wait"
+        );
+    });
+}
+
+/// On a path of partitions of ours.
+pub(crate) fn other_partitioner(path: &str, node: &str) {
+    let (path, node) = (path.to_owned(), node.to_owned());
+    soon(move || {
+        tracing::warn!(
+            target: "zkrecipes",
+            event = "other_partitioner",
+            path,
+            node,
+            "kazoo's SetPartitioner shares the partitions of this path, too, and neither waits for the other's locks, so that they are \
+             worked on twice; stop its members, or let them take another path"
         );
     });
 }
@@ -362,9 +378,29 @@ pub(crate) fn lost(what: Tenancy, reason: LostReason, held: Duration) {
         let held_ms = ms(held);
         if is_ours {
             // The caller closed the client and knows.
-            tracing::debug!(target: "zkrecipes", event = "lost", path, node, token, reason, held_ms, "lost");
+            tracing::debug!(
+                target: "zkrecipes",
+                event = "lost",
+                path,
+                node,
+                token,
+                reason,
+                held_ms,
+                "what was held at {} is lost ({reason})",
+                escaped(&path)
+            );
         } else {
-            tracing::warn!(target: "zkrecipes", event = "lost", path, node, token, reason, held_ms, "lost");
+            tracing::warn!(
+                target: "zkrecipes",
+                event = "lost",
+                path,
+                node,
+                token,
+                reason,
+                held_ms,
+                "what was held at {} is lost ({reason}); stop the protected work",
+                escaped(&path)
+            );
         }
     });
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::access::{ALL, NO_READING, set_access};
 use crate::support::ground::{Ground, grounds};
-use crate::support::{eventually, soon};
+use crate::support::{eventually, said, soon};
 use tokio::task::JoinHandle;
 use zkrecipes::{Client, CreateMode, ErrorKind, LostReason, Partition, Partitioner, PartitionerOptions};
 use zkrecipes_embedded::Fault;
@@ -230,6 +230,45 @@ async fn another_list_of_partitions_is_a_mismatch() {
         let same = b.partitioner(PATH, ["y", "x"], options("two")).expect("valid");
         drop(held);
         soon("won", same.next(None)).await.map(drop).expect("the order does not matter");
+    }
+}
+
+/// Where kazoo's `SetPartitioner` has its members.
+const THEIRS: &str = "/partitions/imports/party/0f0e0d0c0b0a09080706050403020100-web1";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_kazoos_members_share_is_a_mismatch() {
+    for ground in grounds() {
+        let (client, kazoo) = (ground.client(TEN).await, ground.client(TEN).await);
+        kazoo.nodes().ensure(&format!("{PATH}/party")).await.expect("made");
+        kazoo.nodes().ensure(&format!("{PATH}/locks/0")).await.expect("made");
+        kazoo.nodes().create(THEIRS, b"", CreateMode::Ephemeral).await.expect("joined");
+        let member = of(&client, 2, "one");
+        let error = soon("refused", member.next(None)).await.expect_err("they share it");
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        let told = error.to_string();
+        assert!(told.contains("SetPartitioner") && told.contains("stop all its members"), "{told}");
+        assert!(member.members().await.expect("asked").is_empty(), "it is no member");
+        // What its members leave behind is nobody.
+        kazoo.nodes().delete(THEIRS, None).await.expect("left");
+        soon("won", member.next(None)).await.map(drop).expect("nobody else shares it");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kazoos_members_that_join_later_are_told_of_once() {
+    said::listen();
+    for ground in grounds() {
+        let (client, kazoo) = (ground.client(TEN).await, ground.client(TEN).await);
+        let member = of(&client, 2, "one");
+        let held = soon("won", member.next(None)).await.expect("won");
+        let told = said::about("SetPartitioner").len();
+        kazoo.nodes().ensure(&format!("{PATH}/party")).await.expect("made");
+        for member in [THEIRS.to_owned(), format!("{THEIRS}-2")] {
+            kazoo.nodes().create(&member, b"", CreateMode::Ephemeral).await.expect("joined");
+            eventually("it is told", || said::about("SetPartitioner").len() == told + 1).await;
+        }
+        assert!(held.is_held());
     }
 }
 

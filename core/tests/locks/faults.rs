@@ -88,6 +88,54 @@ async fn a_guarded_write_that_never_left_is_not_held_when_the_lock_is_lost() {
     }
 }
 
+/// It waits for no answer longer than the lock stands.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guarded_write_ends_when_what_guards_it_is_lost() {
+    for ground in grounds() {
+        let mut options = options(Duration::from_millis(1500));
+        options.retry.give_up_after = Some(Duration::from_secs(3600));
+        let client = ground.client_with(options).await;
+        client.nodes().create("/counter", b"0", zkrecipes::CreateMode::Persistent).await.expect("created");
+        let held = lock_of(&client, PATH).acquire().await.expect("free");
+        let write = || {
+            let guarded = held.guarded();
+            guarded.set("/counter", b"1", None).expect("valid");
+            tokio::spawn(async move { guarded.commit().await })
+        };
+        ground.go_away();
+        eventually("there is no connection", || client.state() == State::Suspended).await;
+        let error = soon("the write", write()).await.expect("joined").expect_err("it was lost");
+        assert!(!held.is_held());
+        assert_eq!(error.kind(), ErrorKind::NotHeld, "{error}");
+        assert!(error.to_string().contains("was not sent"), "{error}");
+        let error = soon("the release", held.release()).await.expect_err("it was lost");
+        assert!(error.to_string().ends_with("there is nothing to release (/locks/faults)"), "{error}");
+        ground.come_back();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guarded_write_that_finds_no_server_in_time_was_not_sent() {
+    for ground in grounds() {
+        let mut options = options(TEN);
+        options.retry.give_up_after = Some(Duration::from_millis(300));
+        let client = ground.client_with(options).await;
+        client.nodes().create("/counter", b"0", zkrecipes::CreateMode::Persistent).await.expect("created");
+        let held = lock_of(&client, PATH).acquire().await.expect("free");
+        ground.go_away();
+        eventually("there is no connection", || client.state() == State::Suspended).await;
+        let guarded = held.guarded();
+        guarded.set("/counter", b"1", None).expect("valid");
+        let error = soon("the write", guarded.commit()).await.expect_err("there is no server");
+        assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+        assert!(error.to_string().contains("was not sent, and nothing was applied"), "{error}");
+        ground.come_back();
+        eventually("connected again", || client.state() == State::Connected).await;
+        let stat = soon("a read", client.nodes().get("/counter")).await.expect("read").1;
+        assert_eq!(stat.version, 0, "nor is it sent later");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_waiter_does_not_own_by_stale_news() {
     for ground in grounds() {

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use super::support::ground::grounds;
 use super::support::{client, connected, eventually, options, server, soon};
 use super::{PATH, TEN, asked_by, queue_of};
-use zkrecipes::{AclChoice, Auth, Client, CreateMode, Nack, Queue, QueueLayout, QueueOptions};
+use zkrecipes::{AclChoice, Auth, Client, CreateMode, Nack, Queue, QueueLayout, QueueOptions, State};
 use zkrecipes_embedded::Server;
 
 fn claims(server: &Server) -> usize {
@@ -200,5 +201,25 @@ async fn a_dead_letter_that_may_not_be_read_has_its_date_where_servers_tell_it()
             told.iter().map(|one| one.died_at.elapsed().is_ok_and(|age| age < TEN * 60)).collect();
         assert_eq!(is_dated, [true, tells, true], "{version}: {told:?}");
         assert!(told[1].problem.is_some() && told[1].data.is_empty(), "{told:?}");
+    }
+}
+
+/// Nothing of it is left to give back: its session has ended, and its claim with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_lost_is_not_given_back() {
+    for ground in grounds() {
+        let mut options = options(Duration::from_millis(1500));
+        options.retry.give_up_after = Some(Duration::from_secs(3600));
+        let client = ground.client_with(options).await;
+        let queue = client.queue("/queues/lost", Default::default()).expect("valid");
+        queue.put(b"one").await.expect("put");
+        let item = soon("an item", queue.claim()).await.expect("claimed");
+        ground.go_away();
+        eventually("there is no connection", || client.state() == State::Suspended).await;
+        // The work has failed.
+        soon("the end", item.leave(true)).await.expect("the error of the work is the one to tell");
+        assert!(!item.is_held());
+        ground.come_back();
+        assert_eq!(soon("again", queue.claim()).await.expect("claimed").data(), b"one");
     }
 }

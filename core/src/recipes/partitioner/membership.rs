@@ -7,12 +7,13 @@ use tokio::sync::watch;
 
 use super::assignment::Assignment;
 use super::sharing::{
-    Ended, LEADER, LEAVE, LISTING, MEMBERS, NEXT, PartitionMember, Sharing, has_left, weights,
+    Ended, LEADER, LEAVE, LISTING, MEMBERS, NEXT, PARTY, PartitionMember, Sharing, has_left, weights,
 };
 use super::turns::Turns;
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Feed;
 use crate::futures::unless;
+use crate::log;
 use crate::mutex::lock;
 use crate::path;
 use crate::process::UnlessForked;
@@ -37,6 +38,44 @@ pub(super) async fn members(call: &mut Call, path: &str, verb: &'static str) -> 
     }
 }
 
+/// The same when it joins, and who shares them by kazoo's `SetPartitioner`, in one flight.
+async fn members_and_party(
+    call: &mut Call,
+    sharing: &Sharing,
+) -> Result<(Vec<PartitionMember>, Option<String>)> {
+    let (members, party) = (sharing.below(MEMBERS), sharing.below(PARTY));
+    let answer = call.ask(NEXT, |server| {
+        let (server, members, party) = (server.clone(), &members, &party);
+        let read = async move {
+            server
+                .as_of_now(members, || {
+                    let (names, party) = (server.children(members), server.children(party));
+                    async move { Ok((names.await, party.await)) }
+                })
+                .await
+        };
+        async move {
+            let (names, party) = read.await?;
+            let (names, party) = (unless_missing(names)?, unless_missing(party));
+            match party {
+                // What may not be read is nobody's that we know of.
+                Err(WireError::NoAuth) => Ok((names, Vec::new())),
+                party => Ok((names, party?)),
+            }
+        }
+    });
+    let (names, party) = answer.await.map_err(|failure| failure.about(NEXT, &members))?;
+    let parsed = names.iter().filter_map(|name| PartitionMember::parse(name)).collect();
+    Ok((parsed, party.into_iter().next()))
+}
+
+fn unless_missing(names: Result<Vec<String>, WireError>) -> Result<Vec<String>, WireError> {
+    match names {
+        Err(WireError::NoNode) => Ok(Vec::new()),
+        names => names,
+    }
+}
+
 /// Dropped, it ends in the background as by leaving.
 pub(super) struct Participation {
     leaves: UnlessForked<watch::Sender<bool>>,
@@ -52,9 +91,10 @@ impl Participation {
         let identity = session.identity().as_bytes();
         let registration =
             declared::declare(session, NEXT, &parent, node, identity, StartingNode::Missing).await?;
-        let others = members(&mut session.call(None), &parent, NEXT).await?;
-        if let Some(other) = others.iter().find(|other| other.list != sharing.member.list) {
-            let error = mismatch(&other.name);
+        let (others, party) = members_and_party(&mut session.call(None), sharing).await?;
+        let of_another_list = others.iter().find(|other| other.list != sharing.member.list);
+        let refused = party.map(|member| shared_by_kazoo(&member));
+        if let Some(error) = refused.or_else(|| of_another_list.map(|other| mismatch(&other.name))) {
             // Gone before it is told: who tries again with the right list is not refused because of it.
             let _ = registration.undo(NEXT).await;
             return Err(error);
@@ -152,6 +192,14 @@ fn mismatch(other: &str) -> Error {
     Error::new(ErrorKind::Mismatch, said)
 }
 
+fn shared_by_kazoo(member: &str) -> Error {
+    let said = format!(
+        "kazoo's SetPartitioner shares the partitions of this path, with the member {member:?}, and neither waits for the other's \
+         locks: each partition would be worked on twice; stop all its members before the first of these joins, or take another path"
+    );
+    Error::new(ErrorKind::Mismatch, said)
+}
+
 async fn failure_of(failed: &mut watch::Receiver<Option<Error>>) -> Error {
     match failed.wait_for(Option::is_some).await.map(|failed| failed.clone()) {
         Ok(Some(error)) => error,
@@ -182,9 +230,26 @@ async fn assign(sharing: Arc<Sharing>, leadership: Leadership) -> Result<()> {
     let before =
         before.and_then(|said| Assignment::parse(&said, &sharing.member.list, sharing.partitions.len()));
     let before = before.or_else(|| lock(&sharing.assignment).clone());
+    // kazoo's members cannot see ours, and join all the same.
+    let mut party = session.watch_children(LISTING, &sharing.below(PARTY));
+    let mut looks_at_party = true;
     let mut said = None;
     loop {
-        let Children(found) = list.next().await?;
+        let Children(found) = tokio::select! {
+            biased;
+            found = list.next() => found?,
+            found = party.next(), if looks_at_party => {
+                // Of what may not be read there is nothing to tell.
+                looks_at_party = found.is_ok();
+                if let Ok(Children(Some((names, _)))) = found
+                    && let Some(member) = names.first()
+                    && session.is_first_time(&sharing.path)
+                {
+                    log::other_partitioner(&sharing.path, member);
+                }
+                continue;
+            }
+        };
         let names = found.map(|(names, _)| names).unwrap_or_default();
         let members: Vec<PartitionMember> =
             names.iter().filter_map(|name| PartitionMember::parse(name)).collect();

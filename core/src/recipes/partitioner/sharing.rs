@@ -77,6 +77,8 @@ pub(super) struct Sharing {
 pub(super) const MEMBERS: &str = "members";
 pub(super) const LEADER: &str = "leader";
 pub(super) const PARTITIONS: &str = "partitions";
+/// Where kazoo's `SetPartitioner` has its members. Nothing of ours stands there.
+pub(super) const PARTY: &str = "party";
 
 impl Sharing {
     pub(super) fn below(&self, part: &str) -> String {

@@ -23,6 +23,7 @@ use super::listing::{HandedOutItem, ReadItem};
 use super::store::Store;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
+use crate::futures::unless;
 use crate::log;
 use crate::nodes::Transaction;
 use crate::path;
@@ -452,7 +453,8 @@ impl Item {
                 let giving_back = item.nack_with(nack);
                 // That goes on by itself from here on. The error of the body is the one to tell.
                 releases.done();
-                let _ = giving_back.await;
+                // What is lost needs no giving back, and without a server nobody answers.
+                let _ = unless(giving_back, held.hold().session_lost()).await;
                 return Ok(());
             }
             match item.ack().await {

@@ -12,11 +12,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::{Notify, oneshot};
 
 use super::{Hold, Tenure};
-use crate::error::{ErrorKind, LostReason, Result};
+use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::process::Process;
+use crate::session::call::Call;
 use crate::session::refusal::{refusal, refused_create_as};
-use crate::session::server_session::Tenant;
+use crate::session::server_session::{ConnectionId, Tenant};
 use crate::session::wire::{Applied, WireError, Write};
+
+/// What the caller does, for error texts.
+const VERB: &str = "a guarded write";
 
 impl Hold {
     /// A write that is about to leave, for which the turn waits. NotHeld: none may leave any more.
@@ -44,23 +48,40 @@ impl Hold {
     /// Applies `writes` in one transaction that the server refuses once our node is gone. A lost answer is never
     /// retried: the writes may have been applied.
     pub(crate) async fn write_guarded(self: &Arc<Self>, writes: &[Write]) -> Result<Vec<Applied>> {
-        let mut writing = self.begin_write()?;
+        if !self.is_held() {
+            return Err(self.not_held());
+        }
         let mut guarded = self.checks();
         let own = guarded.len();
         guarded.extend_from_slice(writes);
-        let flight = self.server_session.multi(&guarded);
-        writing.is_open = true;
-        let (answer, answered) = oneshot::channel();
-        // In a task of its own: the caller may stop waiting, and the write goes on.
-        self.session.clock().spawn(Box::pin(async move {
-            let outcome = flight.await;
-            writing.is_open = outcome.as_ref().is_err_and(WireError::is_unanswered);
-            drop(writing);
-            let _ = answer.send(outcome);
-        }));
-        let answered = async { answered.await.unwrap_or(Err(WireError::ConnectionLoss)) };
         let mut call = self.session.call(None);
-        match call.receive("a guarded write", answered).await? {
+        let outcome = loop {
+            // Before it is looked whether this is held: a release waits for those that are counted by then.
+            let mut writing = Writing::on(&self.writes);
+            let on = self.connection_while_held(&mut call).await?;
+            let flight = self.server_session.multi_on(on, &guarded);
+            writing.is_open = true;
+            let (answer, answered) = oneshot::channel();
+            // In a task of its own: the caller may stop waiting, and the write goes on.
+            self.session.clock().spawn(Box::pin(async move {
+                let outcome = flight.await;
+                let is_unanswered = outcome.as_ref().is_err_and(WireError::is_unanswered);
+                writing.is_open = is_unanswered && !matches!(outcome, Err(WireError::NotSent));
+                drop(writing);
+                let _ = answer.send(outcome);
+            }));
+            let answered = async { answered.await.unwrap_or(Err(WireError::ConnectionLoss)) };
+            let outcome = tokio::select! {
+                biased;
+                outcome = call.receive(VERB, answered) => outcome?,
+                // Of any other loss a server tells, which answers this as well.
+                () = self.session_lost() => return Err(self.lost_on_the_way()),
+            };
+            if !matches!(outcome, Err(WireError::NotSent)) {
+                break outcome;
+            }
+        };
+        match outcome {
             Ok(mut applied) => Ok(applied.split_off(own)),
             Err(WireError::Part { index, error }) if index < own && error.is_anothers() => {
                 self.lose(LostReason::Deleted);
@@ -68,19 +89,69 @@ impl Hold {
             }
             Err(WireError::Part { index, error }) => {
                 let write = index.checked_sub(own).and_then(|index| writes.get(index));
-                let (verb, path) = ("a guarded write", write.map_or(&*self.path, Write::path));
+                let path = write.map_or(&*self.path, Write::path);
                 match write.and_then(Write::mode) {
-                    Some(mode) => Err(refused_create_as(mode, *error, verb, path)),
-                    None => Err(refusal(*error, verb, path)),
+                    Some(mode) => Err(refused_create_as(mode, *error, VERB, path)),
+                    None => Err(refusal(*error, VERB, path)),
                 }
             }
-            // It waited for a connection, and never left, or the server refused it: nothing is unknown of it.
+            // It never left, or the server refused it: nothing is unknown of it.
             Err(WireError::SessionEnded) if self.server_session.knows_what_left() => {
                 self.lose(LostReason::Session);
                 Err(self.not_held())
             }
-            Err(error) => Err(refusal(error, "a guarded write", &self.path)),
+            Err(error) => Err(refusal(error, VERB, &self.path)),
         }
+    }
+
+    /// Where a write leaves: while there is no connection it does not, so that of one that is lost meanwhile it is known that it
+    /// was not sent.
+    async fn connection_while_held(&self, call: &mut Call) -> Result<ConnectionId> {
+        loop {
+            let link = self.server_session.link();
+            if self.server_session.has_ended() {
+                self.lose(LostReason::Session);
+            }
+            if self.tenure() != Tenure::Held {
+                return Err(self.not_held().because("the write was not sent".to_owned()));
+            }
+            if let Some(connection) = self.server_session.connection() {
+                return Ok(connection);
+            }
+            // No answer of a server, which the budget waits for.
+            let changed = async {
+                tokio::select! {
+                    biased;
+                    () = self.until_not_held() => {}
+                    () = self.server_session.link_changed(link) => {}
+                }
+                Err::<(), _>(WireError::ConnectionLoss)
+            };
+            if let Err(error) = call.receive(VERB, changed).await {
+                return Err(match error.kind() {
+                    ErrorKind::ConnectionLost => Error::not_sent(VERB).with_path(&self.path),
+                    _ => error,
+                });
+            }
+        }
+    }
+
+    async fn until_not_held(&self) {
+        let mut tenure = self.tenure.subscribe();
+        // The sender lives in `self`, so this cannot fail.
+        let _ = tenure.wait_for(|tenure| *tenure != Tenure::Held).await;
+    }
+
+    /// Resolves when it was lost with its session.
+    pub(crate) async fn session_lost(&self) {
+        let mut tenure = self.tenure.subscribe();
+        let _ = tenure.wait_for(|tenure| *tenure == Tenure::Lost(LostReason::Session)).await;
+    }
+
+    fn lost_on_the_way(&self) -> Error {
+        let said = "what guards a guarded write was lost (session) while that was on its way, and no server has answered: the \
+                    outcome of the write is unknown; stop the protected work, and look at what is there";
+        Error::new(ErrorKind::ConnectionLost, said).with_path(&self.path)
     }
 }
 

@@ -54,6 +54,7 @@ impl Hold {
                     deletion.passed.iter().for_each(Passed::was_gone);
                     let reason = self.deletion_reason();
                     return Err(Error::not_held("its node was deleted by somebody else")
+                        .advising("there is nothing to release")
                         .with_reason(reason)
                         .with_path(&self.path));
                 }
@@ -90,7 +91,9 @@ impl Hold {
         let is_last = self.owners.fetch_sub(1, Ordering::AcqRel) == 1;
         // If it is not certainly held any more, it was lost, and there is nothing to release.
         if !self.is_held() || (is_last && !self.change(Tenure::Released)) {
-            return Err(self.not_held());
+            let is_lost = matches!(self.tenure(), Tenure::Lost(_));
+            let error = self.not_held();
+            return Err(if is_lost { error.advising("there is nothing to release") } else { error });
         }
         if !is_last {
             return Ok(Vec::new());

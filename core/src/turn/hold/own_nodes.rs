@@ -85,8 +85,10 @@ impl Hold {
         self.session.counters.revocations.one();
         self.revoked.send_replace(true);
         let mut inner = lock(&self.inner);
-        log::revocation(&self.path, &self.node().path);
-        inner.is_revoked = true;
+        if !std::mem::replace(&mut inner.is_revoked, true) {
+            // Whoever asks once may write it twice, and the last news is of the deletion.
+            log::revocation(&self.path, &self.node().path);
+        }
         let callbacks = std::mem::take(&mut inner.on_revoke);
         drop(inner);
         for (_, callback) in callbacks {
