@@ -52,6 +52,11 @@ function pass(level, event, message, fields) {
   return hasSubscribers || listeners.size > 0
 }
 
+/** What this face says of itself: a warning of the process where nobody listens. */
+function say(level, event, message, fields) {
+  if (!pass(level, event, message, fields)) warn(message)
+}
+
 listen(loop.log(), tell)
 
-module.exports = { onLog }
+module.exports = { onLog, say }

@@ -2,10 +2,11 @@
 
 const check = require('./check.cjs')
 const { asyncDispose, made } = require('./dispose.cjs')
-const { AbortError, invalid, kindOf, report } = require('./errors.cjs')
+const { AbortError, described, invalid, kindOf } = require('./errors.cjs')
 const { giveUp, leave } = require('./held.cjs')
 const { itemOf, nativeItem, settle } = require('./item.cjs')
 const { Listeners } = require('./listeners.cjs')
+const { say } = require('./log.cjs')
 const { Remote, ask, attend, bring, call, callsOf, cancel, make } = require('./remote.cjs')
 const { listen, stopListening, waitOptions } = require('./abort_signals.cjs')
 
@@ -299,7 +300,7 @@ async function consume(queue, work, workers, signal) {
         const item = await claim(queue, ending.signal, Infinity)
         // It may have been stopped since the claim was answered.
         if (ending.signal.aborted) await leave(item, true)
-        else await serve(item, work, ending.signal)
+        else await serve(queue, item, work, ending.signal)
       }
     } catch (error) {
       if (!ending.signal.aborted) failure ??= { error }
@@ -314,7 +315,7 @@ async function consume(queue, work, workers, signal) {
 }
 
 /** Works on one item. Neither its failure nor a loss ends the work on others. */
-async function serve(item, work, ending) {
+async function serve(queue, item, work, ending) {
   let failed = false
   let failure
   try {
@@ -322,11 +323,41 @@ async function serve(item, work, ending) {
   } catch (error) {
     failed = true
     failure = error
-    report('process', error)
   }
-  // What fails because everything ends has not failed.
-  const settling = failed && ending.aborted ? leave(item, true) : settle(item, failed, failure)
-  await settling.catch((error) => report('process', error))
+  const isLost = !item.isHeld && item.signal.aborted
+  // The loss is told by its own record.
+  if (failed && !(isLost && failure === item.signal.reason)) tellFailed(queue, item, failure)
+  // What fails because everything ends has not failed, and what is lost is not ours to give back.
+  const settling = failed && (ending.aborted || isLost) ? leave(item, true) : settle(item, failed, failure)
+  const settled = settling.catch((error) => {
+    if (error?.code !== 'LOST') tellFailed(queue, item, error)
+  })
+  await untilOver(settled, item, ending)
+}
+
+/** Once all is to end, an answer is not waited for after the item is lost: without a server none comes. */
+async function untilOver(settled, item, ending) {
+  let forget = () => {}
+  let look
+  const isLost = new Promise((resolve) => {
+    look = () => {
+      forget = item.onLost(resolve)
+    }
+  })
+  if (ending.aborted) look()
+  else listen(ending, look)
+  try {
+    await Promise.race([settled, isLost])
+  } finally {
+    stopListening(ending, look)
+    forget()
+  }
+}
+
+/** By the name of its node: what has been put may be a secret. */
+function tellFailed(queue, item, failure) {
+  const fields = { queue: queue.path, item: item.node.slice(item.node.lastIndexOf('/') + 1), attempt: item.attempts, error: described(failure) }
+  say('warn', 'item_failed', `the work on ${fields.item} of ${fields.queue}, attempt ${fields.attempt}, failed: ${fields.error}`, fields)
 }
 
 module.exports = { Backlog, DeadLetters, DelayQueue, PriorityQueue, Queue }

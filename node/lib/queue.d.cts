@@ -129,8 +129,8 @@ export class Backlog<Entry = Buffer> {
   [Symbol.asyncIterator](): AsyncIterableIterator<Item>
   /**
    * Works on items as they come, several at once with `concurrency`. An item is done when the work has succeeded, unless the
-   * work has settled it, and given back as by `nack` when it fails, with the error as the reason; the error is a process warning then,
-   * and so is the loss of an item.
+   * work has settled it, and given back as by `nack` when it fails, with the error as the reason; the log
+   * has the event `item_failed` then, with `queue`, `item`, `attempt` and `error`, and that of a loss is `lost`. What is lost is not given back.
    *
    * ```js
    * await queue.process(async (item) => send(item.data), { concurrency: 8, signal: shutdown })

@@ -1,7 +1,7 @@
 // What the Node face decides about queues: the forms of arguments and answers, loops, work with concurrency, withdrawing, garbage.
 
 import assert from 'node:assert/strict'
-import { AbortError, Backlog, DelayQueue, Held, Item, PriorityQueue, Queue } from 'zkrecipes'
+import { AbortError, Backlog, DelayQueue, Held, Item, PriorityQueue, Queue, onLog } from 'zkrecipes'
 import { abortedOnceBrought, promise, rejection, rejects, throws, until, untilCollected } from './world.mjs'
 
 const asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')
@@ -154,6 +154,46 @@ promise('process acknowledges what succeeds and tries again what fails', async (
   assert.equal(await queue.replay(), 1)
   assert.deepEqual(texts(await queue.items()), ['bad'])
 })
+
+promise('what fails in process is told in the log, and a loss by its own record alone', async (world) => {
+  const { client, queue } = await queues(world, ['bad', 'lost'], { maxAttempts: 1 })
+  const records = []
+  const unsubscribe = onLog((record) => records.push(record), { level: 'warn' })
+  const told = (name) => records.filter(({ event, fields }) => event === name && JSON.stringify(fields).includes(queue.path))
+  await warned(async (warnings) => {
+    await queue.process(async (item) => {
+      if (String(item.data) === 'bad') throw new Error('on purpose')
+      const { signal } = item
+      await client.nodes.delete(item.node)
+      await until(() => signal.aborted, 'it is lost')
+      queue.cancel()
+      throw signal.reason
+    })
+    await until(() => told('lost').length === 1, 'the loss is told')
+    const [{ level, message, fields }, ...others] = told('item_failed')
+    assert.deepEqual(others, [])
+    assert.equal(level, 'warn')
+    assert.deepEqual([fields.queue, fields.attempt], [queue.path, 1])
+    assert.match(fields.item, /^\S+$/)
+    assert.match(fields.error, /on purpose/)
+    assert.ok(message.includes(queue.path) && message.includes(fields.item), message)
+    assert.deepEqual(warnings.filter((text) => text.includes('on purpose')), [])
+  })
+  unsubscribe()
+})
+
+promise('without a server process ends when its item is lost', async (world) => {
+  const client = await world.connect({ sessionTimeout: 1500, retry: { giveUpAfter: 3_600_000 } })
+  const queue = client.queue(world.path('queue'))
+  await queue.put('tea')
+  const controller = new AbortController()
+  const reason = new Error('shutting down')
+  const processing = queue.process(() => {
+    world.server.stop()
+    controller.abort(reason)
+  }, { signal: controller.signal })
+  assert.equal(await rejection(processing), reason)
+}, { embeddedOnly: true })
 
 promise('a nack takes a delay and a reason', async (world) => {
   const { queue } = await queues(world, ['bad', 'good'], { maxAttempts: 2 })

@@ -34,6 +34,17 @@ fn leads(election: &Election) -> tokio::task::JoinHandle<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_lead_is_told_to_campaign() {
+    let server = server();
+    let election = candidate(&client(&server).await, 0);
+    let refused = [election.resign().await, election.transfer("somebody").await.map(drop)];
+    for error in refused.map(|answer| answer.expect_err("it does not lead")) {
+        assert_eq!(error.kind(), ErrorKind::NotHeld);
+        assert!(error.to_string().contains("campaign first"), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_a_candidate_says_is_what_it_says_without_a_priority() {
     let server = server();
     let options = ClientOptions::default().identity("ann");

@@ -36,7 +36,7 @@ use self::statement::Acknowledgement;
 use super::contenders::{self, Contender, SeenContender};
 use super::handle::{Comes, Handle, Meanwhile, Recipe};
 use crate::client::Client;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Feed;
 use crate::options::{ElectionLayout, ElectionOptions, Naming};
 use crate::path;
@@ -262,7 +262,8 @@ impl Election {
     /// Resigns: at once, and the future confirms it. The next candidate leads; a [`Election::run`] in progress campaigns
     /// again, behind all others. NotHeld without leading.
     pub fn resign(&self) -> impl Future<Output = Result<()>> + Send + use<> {
-        self.handle.release()
+        let releasing = self.handle.release();
+        async move { releasing.await.map_err(without_leading) }
     }
 
     /// Ends the campaigns in progress on this handle with Cancelled, and the runs. Later ones are not affected.
@@ -386,5 +387,13 @@ impl Recipe for Candidacy {
     fn locate(&self, node: &str) -> Option<String> {
         let node = contenders::whole(&self.path, node);
         Some(node).filter(|node| contenders::queues_under(&self.path, node, self.kind))
+    }
+}
+
+/// NotHeld in the words of an election; what was lost is told as it is.
+fn without_leading(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotHeld if error.reason().is_none() => error.advising("campaign first"),
+        _ => error,
     }
 }

@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use super::observe::{Behind, first};
-use super::{Election, contenders, statement};
+use super::{Election, contenders, statement, without_leading};
 use crate::error::{ErrorKind, Result};
 use crate::path;
 use crate::recipes::contenders::SeenContender;
@@ -48,7 +48,7 @@ impl Election {
     /// # Cancel safety
     /// Dropping the future before it has resigned leaves it leading.
     pub async fn transfer(&self, to: &str) -> Result<bool> {
-        let held = self.handle.held()?;
+        let held = self.handle.held().map_err(without_leading)?;
         let session = self.handle.client().session()?;
         let mut call = session.call(Some(LIMIT));
         let chosen = match self.move_those_between(&held, to, &mut call).await {
