@@ -224,6 +224,9 @@ async fn who_is_asked_and_who_is_forced_is_told_on_both_sides() -> Result<(), Er
     let other = client_with(&server, Duration::from_secs(10)).await;
     let held = lock_of(&holder, path).acquire().await?;
     let asked = held.on_revoke(|| ());
+    // As the command does it: first it asks, then it insists.
+    assert!(lock_of(&other, path).revoke(None, None).await?);
+    eventually("it is asked", || holder.metrics().revocations == 1).await;
     assert!(lock_of(&other, path).revoke(None, Some(Duration::from_millis(200))).await?);
     soon("the loss", held.lost()).await;
     eventually("all is told", || {
@@ -231,7 +234,9 @@ async fn who_is_asked_and_who_is_forced_is_told_on_both_sides() -> Result<(), Er
         ["revocation", "forced", "lost"].iter().all(|event| events(&said).contains(event))
     })
     .await;
-    assert_eq!(field(the(&said_of(path), "lost"), "reason"), Some(&Value::Text("revoked".into())));
+    let said = said_of(path);
+    assert_eq!(field(the(&said, "lost"), "reason"), Some(&Value::Text("revoked".into())));
+    assert_eq!(events(&said).iter().filter(|event| **event == "revocation").count(), 1);
     let (holders, others) = (holder.metrics(), other.metrics());
     assert_eq!((holders.revocations, holders.losses["revoked"], others.forced), (1, 1, 1));
     asked.unsubscribe();

@@ -94,6 +94,8 @@ struct HoldInner {
     followers: Vec<Arc<Follower>>,
     /// Somebody has asked us to let go.
     is_revoked: bool,
+    /// The log and the metrics have it.
+    is_revocation_told: bool,
     /// Ends of which nobody knows whether they were applied; one for all that write the same.
     in_doubt: Vec<InDoubt>,
 }
@@ -155,6 +157,7 @@ impl Hold {
                 watches_own_nodes: is_followed,
                 followers: Vec::new(),
                 is_revoked,
+                is_revocation_told: false,
                 in_doubt: Vec::new(),
             }),
         });

@@ -81,14 +81,16 @@ impl Hold {
     }
 
     fn revoked(&self) {
-        // Before anybody hears of it, who may look.
-        self.session.counters.revocations.one();
-        self.revoked.send_replace(true);
         let mut inner = lock(&self.inner);
-        if !std::mem::replace(&mut inner.is_revoked, true) {
-            // Whoever asks once may write it twice, and the last news is of the deletion.
+        // Whoever asks may do so twice, and is heard twice by a holder that says again who it is.
+        let is_first = !std::mem::replace(&mut inner.is_revocation_told, true);
+        if is_first {
+            // Before anybody hears of it, who may look.
+            self.session.counters.revocations.one();
             log::revocation(&self.path, &self.node().path);
         }
+        self.revoked.send_replace(true);
+        inner.is_revoked = true;
         let callbacks = std::mem::take(&mut inner.on_revoke);
         drop(inner);
         for (_, callback) in callbacks {
