@@ -382,7 +382,8 @@ impl Transaction {
 
     /// Sends everything in one transaction and answers what became of each part, in the order in which they were added.
     /// Guarded by an acquisition that is gone: NotHeld. A lost answer is ConnectionLost and never retried, because the
-    /// writes may have been applied.
+    /// writes may have been applied. Guarded, it does not leave while there is no connection, and says so if none came in time;
+    /// what is on its way when the session of the acquisition is lost ends then, with ConnectionLost.
     ///
     /// ```
     /// # zkrecipes::doctest(async {

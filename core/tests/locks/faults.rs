@@ -92,7 +92,7 @@ async fn a_guarded_write_that_never_left_is_not_held_when_the_lock_is_lost() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guarded_write_ends_when_what_guards_it_is_lost() {
     for ground in grounds() {
-        let mut options = options(Duration::from_millis(1500));
+        let mut options = options(Duration::from_secs(3));
         options.retry.give_up_after = Some(Duration::from_secs(3600));
         let client = ground.client_with(options).await;
         client.nodes().create("/counter", b"0", zkrecipes::CreateMode::Persistent).await.expect("created");
