@@ -802,14 +802,6 @@ inline Awaited<void> acknowledge(const Leadership &it, const std::string &data =
       });
 }
 
-inline Awaited<Held> downgrade(const Lock &it) {
-  return detail::launch<Held, zkr_held *>(
-      {}, [](zkr_held *reading) -> Held { return Held(reading); },
-      [&](zkr_cancel_token *, auto callback, void *user) {
-        return zkr_lock_downgrade_async(it.get(), callback, user);
-      });
-}
-
 inline Awaited<void> bind(const Names &it, const std::string &name, const std::string &data,
                           bool ephemeral = false) {
   return detail::launch<void>(
@@ -1526,6 +1518,15 @@ inline Awaited<std::vector<std::string>> whoami(const Client &it) {
 }
 
 // --- end of generated
+
+/** As Lock::downgrade, of which it cannot tell the lock: what is returned is to be released, and not unlocked. */
+inline Awaited<Held> downgrade(const Lock &it) {
+  return detail::launch<Held, zkr_held *>(
+      {}, [](zkr_held *reading) -> Held { return Held(reading); },
+      [&](zkr_cancel_token *, auto callback, void *user) {
+        return zkr_lock_downgrade_async(it.get(), callback, user);
+      });
+}
 
 }  // namespace coro
 
