@@ -1519,7 +1519,7 @@ inline Awaited<std::vector<std::string>> whoami(const Client &it) {
 
 // --- end of generated
 
-/** As Lock::downgrade, of which it cannot tell the lock: what is returned is to be released, and not unlocked. */
+/** As Lock::downgrade. It cannot tell the lock of it: what is returned is released, and not unlocked. */
 inline Awaited<Held> downgrade(const Lock &it) {
   return detail::launch<Held, zkr_held *>(
       {}, [](zkr_held *reading) -> Held { return Held(reading); },
