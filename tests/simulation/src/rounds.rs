@@ -74,11 +74,6 @@ impl Rounds {
         let is_its = |round: &Round| {
             round.declared >= member.since && round.members.iter().any(|(_, other)| other == name)
         };
-        if rounds.declared.iter().filter(|round| is_its(round)).count() > 1 {
-            return Some(format!(
-                "{name} is let in, and was not into a round before that was declared with it"
-            ));
-        }
         let round = rounds.declared.iter().rposition(is_its);
         let before = std::mem::replace(&mut member.round, round);
         match round {
