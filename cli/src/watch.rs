@@ -98,8 +98,8 @@ impl Watching<'_> {
     fn run(mut self, ends: &Receiver<i32>, until: Option<Instant>) -> Outcome {
         let (mut rows, mut parents, mut fingerprint) = (Vec::new(), vec![self.path.to_owned()], None);
         let (mut read_at, mut drawn_at) = (None::<Instant>, None::<Instant>);
-        let mut is_interrupted = false;
         loop {
+            let is_interrupted;
             let is_due = |at: Option<Instant>, every| at.is_none_or(|at| at.elapsed() >= every);
             let known = fingerprint.clone().filter(|_| !is_due(read_at, READ_ALL));
             match self.look(known, parents.clone()) {
