@@ -17,6 +17,9 @@ use crate::mutex::lock;
 const MOST_SESSIONS_REMEMBERED: usize = 100;
 /// How long closing waits for a session that is just being opened.
 const DIAL_GRACE: Duration = Duration::from_secs(1);
+/// How long a session that was given up is left alone at most once there is another one: who was counted by its node then, or had a
+/// name by it, has to replace that node, and not to find it gone. It is an eighth of the session timeout below eight seconds.
+const LONGEST_BEFORE_CLOSING: Duration = Duration::from_secs(1);
 
 impl Session {
     pub(super) async fn renew(self: Arc<Self>, first: Arc<ServerSession>) {
@@ -59,7 +62,7 @@ impl Session {
     }
 
     /// Has a server end what has ended for us alone: by itself it does so a session timeout after it is back, and until then everybody
-    /// waits for nodes of nobody, we too. Whoever held anything has been told before. A close of the client waits for it.
+    /// waits for nodes of nobody, we too. Whoever held anything has been told before. A close of the client waits for it a moment.
     fn close_outliving(self: &Arc<Self>, ended: &Arc<ServerSession>, next: &Arc<ServerSession>) -> Later<()> {
         if ended.link().state != LinkState::Unheard {
             return Box::pin(std::future::ready(()));
@@ -67,8 +70,20 @@ impl Session {
         let (session, ended, near) = (self.clone(), ended.clone(), next.peer().server);
         next.in_background(async move {
             let Some(identity) = ended.outlives_us().await else { return };
+            let pause = (session.options.session_timeout / 8).min(LONGEST_BEFORE_CLOSING);
+            tokio::select! {
+                biased;
+                () = session.clock.sleep_until(session.clock.now() + pause) => {}
+                () = session.until_closing() => {}
+            }
             let hosts = lock(&session.hosts).clone();
-            session.dial.close_outliving(&hosts, &session.options, identity, near).await;
+            let closed = session.dial.close_outliving(&hosts, &session.options, identity, near);
+            // It goes on by itself: who closes the client needs not wait for a server that takes no second connection.
+            let too_long = async {
+                session.until_closing().await;
+                session.clock.sleep_until(session.clock.now() + DIAL_GRACE).await;
+            };
+            unless(closed, too_long).await;
         })
     }
 
@@ -167,7 +182,8 @@ impl Session {
 
     /// Has the next attempt to open a session made at once, if one is being opened.
     pub(super) fn attempt_now(&self) {
-        lock(&self.noted).want_session();
+        let noted = lock(&self.noted).clone();
+        noted.want_session();
     }
 
     async fn reopen(&self) -> Option<Arc<ServerSession>> {

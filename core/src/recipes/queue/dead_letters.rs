@@ -382,8 +382,8 @@ pub(super) async fn letters(layout: &NodeLayout, session: &Arc<Session>) -> Resu
             Ok(Some(stat)) => letters[at].died_at = date(&stat),
             // Gone meanwhile.
             Ok(None) => {}
-            // From 3.8.4 and 3.9.2 servers want the right to read for this as well.
-            Err(failure) if failure.is(&WireError::NoAuth) => {}
+            // From 3.8.4 and 3.9.2 servers want the right to read for this as well, and there is none to have.
+            Err(failure) if failure.is(&WireError::NoAuth) => break,
             Err(failure) => return Err(failure.about(verb, &node)),
         }
     }

@@ -23,26 +23,20 @@ use crate::session::wire::{Applied, WireError, Write};
 const VERB: &str = "a guarded write";
 
 impl Hold {
-    /// A write that is about to leave, for which the turn waits. NotHeld: none may leave any more.
-    fn begin_write(self: &Arc<Self>) -> Result<Writing> {
+    /// For writes in a transaction that ends what somebody else holds: what checks that our nodes stand, and what is to be told of the
+    /// answer. Such a transaction goes to whoever asks for it, and may be applied as long as our nodes stand: so the turn is not passed
+    /// on in memory any more. NotHeld: none may leave any more.
+    pub(crate) fn guard_end(self: &Arc<Self>) -> Result<(Vec<Write>, EndGuard)> {
         if !self.is_held() {
             return Err(self.not_held());
         }
-        let writing = Writing::on(&self.writes);
-        if self.tenure() != Tenure::Held {
-            // Another thread has let go meanwhile, and has not counted this write among those to wait for.
-            return Err(self.not_held());
-        }
-        Ok(writing)
-    }
-
-    /// The same for writes in a transaction that ends what somebody else holds: what checks that our nodes stand, and what is to
-    /// be told of the answer.
-    pub(crate) fn guard_end(self: &Arc<Self>) -> Result<(Vec<Write>, EndGuard)> {
-        let mut writing = self.begin_write()?;
-        // Unless it is told, it may be applied yet.
+        let mut writing = Writing::on(&self.writes);
         writing.is_open = true;
-        Ok((self.checks(), EndGuard { hold: self.clone(), writing }))
+        drop(writing);
+        match self.tenure() {
+            Tenure::Held => Ok((self.checks(), EndGuard { hold: self.clone() })),
+            _ => Err(self.not_held()),
+        }
     }
 
     /// Applies `writes` in one transaction that the server refuses once our node is gone. A lost answer is never
@@ -56,9 +50,13 @@ impl Hold {
         guarded.extend_from_slice(writes);
         let mut call = self.session.call(None);
         let outcome = loop {
-            // Before it is looked whether this is held: a release waits for those that are counted by then.
-            let mut writing = Writing::on(&self.writes);
             let on = self.connection_while_held(&mut call).await?;
+            // Counted and looked again, without waiting in between: a release waits for those that are counted by then, and who has
+            // gone on to something else must not be waited for.
+            let mut writing = Writing::on(&self.writes);
+            if self.tenure() != Tenure::Held {
+                return Err(self.not_sent());
+            }
             let flight = self.server_session.multi_on(on, &guarded);
             writing.is_open = true;
             let (answer, answered) = oneshot::channel();
@@ -113,7 +111,7 @@ impl Hold {
                 self.lose(LostReason::Session);
             }
             if self.tenure() != Tenure::Held {
-                return Err(self.not_held().because("the write was not sent".to_owned()));
+                return Err(self.not_sent());
             }
             if let Some(connection) = self.server_session.connection() {
                 return Ok(connection);
@@ -134,6 +132,10 @@ impl Hold {
                 });
             }
         }
+    }
+
+    fn not_sent(&self) -> Error {
+        self.not_held().because("the write was not sent".to_owned())
     }
 
     async fn until_not_held(&self) {
@@ -202,20 +204,21 @@ impl GuardedWrites {
 /// What guards a transaction that ends something else.
 pub(crate) struct EndGuard {
     hold: Arc<Hold>,
-    writing: Writing,
 }
 
 impl EndGuard {
     /// What became of the transaction. NotHeld: a node that guarded it is gone.
-    pub(crate) fn answered(mut self, outcome: Result<()>) -> Result<()> {
-        let Err(error) = outcome else {
-            self.writing.is_open = false;
-            return Ok(());
+    pub(crate) fn answered(self, outcome: Result<()>) -> Result<()> {
+        let Err(error) = outcome else { return Ok(()) };
+        let is_refused = |check: &Write| {
+            let is_its = error.path().is_some_and(|path| path == check.path());
+            // A version that the caller asked for says nothing of the node.
+            let asks_for_version = matches!(check, Write::Check { version: Some(_), .. });
+            is_its
+                && (error.kind() == ErrorKind::NoNode
+                    || error.kind() == ErrorKind::BadVersion && asks_for_version)
         };
-        self.writing.is_open = error.kind() == ErrorKind::ConnectionLost;
-        let is_anothers = matches!(error.kind(), ErrorKind::NoNode | ErrorKind::BadVersion);
-        let is_own = |path: &str| self.hold.checks().iter().any(|check| check.path() == path);
-        if is_anothers && error.path().is_some_and(is_own) {
+        if self.hold.checks().iter().any(is_refused) {
             self.hold.lose(LostReason::Deleted);
             return Err(self.hold.not_held());
         }
