@@ -36,7 +36,7 @@ impl CutOff {
         CutOff { barrier, waiting, before }
     }
 
-    async fn is_told_lost(self, what: &str) {
+    async fn hears_of_the_loss(self, what: &str) {
         let error = soon(what, self.waiting).await.expect("joined").expect_err(what);
         assert_eq!((error.kind(), error.reason()), (ErrorKind::Lost, Some(LostReason::Session)), "{what}");
         assert!(!self.barrier.has_entered());
@@ -84,7 +84,7 @@ async fn the_end_of_the_old_session_takes_nobody_out_of_the_round() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_was_counted_and_has_died_for_the_others_is_told_lost() {
+async fn who_was_counted_and_has_died_for_the_others_hears_of_the_loss() {
     for ground in grounds() {
         let other = ground.client(TEN).await;
         // The others are in the round, or have left it, when it comes back.
@@ -98,7 +98,7 @@ async fn who_was_counted_and_has_died_for_the_others_is_told_lost() {
                 done("alone", leaving(&of_other)).await;
             }
             ground.clear_faults();
-            one.is_told_lost(&format!("the round is over: {is_over}")).await;
+            one.hears_of_the_loss(&format!("the round is over: {is_over}")).await;
             if !is_over {
                 done("alone", leaving(&of_other)).await;
             }
