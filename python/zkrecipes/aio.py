@@ -206,7 +206,7 @@ class Leadership(Held):
     def signal(self) -> asyncio.Event:
         """Set when the work is to end: somebody asks for the leadership, or it is lost. `on_lost` is for a loss alone.
 
-        Whatever else ends a term of `run` cancels the task of its work; it is not set by `resign`, which its caller knows of.
+        Whatever else ends a term of `run` cancels the task of its work. `resign` does not set it: its caller knows.
         """
         if self._signal is None:
             self._signal = event = asyncio.Event()
