@@ -1,4 +1,5 @@
-/* A daemon with an event loop of its own: once connected, no thread waits, and every callback runs in the loop.
+/* A daemon with an event loop of its own: once connected, no thread waits, and all callbacks run in
+ * the loop.
  *
  *   cc -o epoll epoll.c $(pkg-config --cflags --libs zkrecipes)
  *   ./epoll embedded:
