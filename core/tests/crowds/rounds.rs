@@ -142,7 +142,7 @@ impl World {
                     tokio::time::sleep(Duration::from_millis(after)).await;
                     self.ground.expire(session).await;
                 };
-                tokio::join!(self.be_killed(&barrier), kill);
+                tokio::join!(self.be_killed(&barrier, fate), kill);
             } else if self.enter(&barrier, fate).await {
                 self.go_through(&client, &barrier, fate).await;
             }
@@ -174,6 +174,11 @@ impl World {
             }
         };
         if let Err(error) = &told {
+            if matches!(fate, Fate::Killed(_)) {
+                // A round may have been on with it, and be over.
+                assert_eq!(error.kind(), ErrorKind::Lost, "{error:?}");
+                return false;
+            }
             assert!(limit.is_some() && error.kind() == ErrorKind::Timeout, "{fate:?}: {error:?}");
             let mut ledger = self.ledger();
             ledger.timeouts += 1;
@@ -215,8 +220,8 @@ impl World {
     }
 
     /// Which round it was in nobody knows in time.
-    async fn be_killed(&self, barrier: &DoubleBarrier) {
-        if self.enter(barrier, Fate::Steady).await
+    async fn be_killed(&self, barrier: &DoubleBarrier, fate: Fate) {
+        if self.enter(barrier, fate).await
             && let Err(error) = soon("leave", barrier.leave(None)).await
         {
             assert_eq!(error.kind(), ErrorKind::Lost, "{error:?}");
