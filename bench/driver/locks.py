@@ -159,12 +159,12 @@ def hand_off(arena: Arena) -> dict[str, Any]:
 
             found.append(Contestant(name, case, turn, workers, waiters))
 
-    def floor(case: str, verb: str, ops: int, **parameters: int) -> None:
+    def floor(case: str, verb: str, count: int, **parameters: int) -> None:
         """What the raw socket does that is nothing but what `case` has to send."""
         path = arena.path()
         found.append(
             Contestant(
-                "raw", case, lambda: whole(arena.worker("raw").tell(verb, path=path, **parameters), ops),
+                "raw", case, lambda: whole(arena.worker("raw").tell(verb, path=path, **parameters), count),
                 one_worker(arena, "raw"),
             )
         )  # fmt: skip
