@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::support::ground::{Ground, grounds};
 use crate::support::{eventually, lock_of, options, soon};
-use zkrecipes::{Client, ErrorKind, State};
+use zkrecipes::{Client, ErrorKind, LockOptions, State};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/faults";
@@ -111,6 +111,38 @@ async fn a_guarded_write_ends_when_what_guards_it_is_lost() {
         let error = soon("the release", held.release()).await.expect_err("it was lost");
         assert!(error.to_string().ends_with("there is nothing to release (/locks/faults)"), "{error}");
         ground.come_back();
+    }
+}
+
+/// Its caller has gone on to something else while there was no connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guarded_write_that_nobody_polls_holds_up_nobody() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let lock = || client.lock(PATH, LockOptions::default().local_handoff(8)).expect("valid");
+        let held = lock().acquire().await.expect("free");
+        let mut next = std::pin::pin!(lock().acquire());
+        tokio::select! {
+            biased;
+            _ = &mut next => panic!("two hold"),
+            () = std::future::ready(()) => {}
+        }
+        ground.go_away();
+        eventually("there is no connection", || client.state() == State::Suspended).await;
+        let guarded = held.guarded();
+        guarded.set(PATH, b"1", None).expect("valid");
+        let mut write = std::pin::pin!(guarded.commit());
+        tokio::select! {
+            biased;
+            _ = &mut write => panic!("there is no connection"),
+            () = std::future::ready(()) => {}
+        }
+        held.release_in_background().expect("held");
+        ground.come_back();
+        let held = soon("the turn", next).await.expect("the lock");
+        let error = soon("the write", write).await.expect_err("it was released");
+        assert_eq!(error.kind(), ErrorKind::NotHeld, "{error}");
+        held.release().await.expect("released");
     }
 }
 
