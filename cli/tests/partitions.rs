@@ -45,9 +45,11 @@ fn partitions_are_listed_by_number_and_no_headings_stand_over_nothing() {
     let server = server();
     let nobody = run(&server, &["partitions", PATH]);
     assert_eq!((nobody.status, nobody.out.as_str()), (0, ""), "{nobody:?}");
-    let working = start(&server, &["partition", "--of", "12", PATH, "--", "sh", "-c", SCRIPT]);
-    let count = |_| working.out.line();
-    (0..12).for_each(|number| drop(count(number)));
+    // They ignore the signal that is passed on to them, and are there yet when they are told.
+    let script = format!("trap '' TERM; {SCRIPT}");
+    let args = ["partition", "--of", "12", "--grace", "100ms", PATH, "--", "sh", "-c", &script];
+    let working = start(&server, &args);
+    (0..12).for_each(|_| drop(working.out.line()));
     let shown = run(&server, &["partitions", PATH]).out;
     let names: Vec<_> = shown.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(names, ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]);

@@ -63,15 +63,18 @@ async fn until_ending(before: u64) {
 
 /// How many clients nobody has closed, and how many are closed and have callbacks that their user does not let run.
 pub(crate) fn count_unfinished() -> (usize, usize) {
-    // Not under the lock: the last that refers to one may go here.
-    let clients: Vec<_> = open_clients().clients.iter().filter_map(Weak::upgrade).collect();
-    let (closed, open): (Vec<_>, Vec<_>) = clients.into_iter().partition(|client| client.is_closing());
+    let (closed, open): (Vec<_>, Vec<_>) = clients().into_iter().partition(|client| client.is_closing());
     (open.len(), closed.iter().filter(|client| client.delivery.waits_for_the_sink()).count())
 }
 
-/// Whether a server may have a session for us, or have one soon.
+/// Whether a server may have a session for us, or have one soon, or a client that is being closed has not said yet that it is closed.
 pub(crate) fn has_sessions() -> bool {
-    open::is_any()
+    open::is_any() || clients().iter().any(|client| !client.is_closed())
+}
+
+fn clients() -> Vec<Arc<Session>> {
+    // Not under the lock: the last that refers to one may go where this is used.
+    open_clients().clients.iter().filter_map(Weak::upgrade).collect()
 }
 
 /// Ends every session that this process has now (a forked child has none of its parent's), and waits at most `limit` for the servers to confirm it.

@@ -254,6 +254,11 @@ impl Session {
         let _ = closed.wait_for(|closed| *closed).await;
     }
 
+    /// Whether nothing is left to do after closing.
+    pub(crate) fn is_closed(&self) -> bool {
+        *self.closed.borrow()
+    }
+
     /// A server session that has not ended. Only waits when there is none.
     pub(crate) async fn ready(&self) -> Result<Arc<ServerSession>> {
         loop {
