@@ -72,9 +72,18 @@ impl Session {
         self.background.begin(&self.clock, self.clone(), work)
     }
 
-    /// Resolves when nothing is under way, neither here nor in this server session; or when it has ended, for then nothing can
-    /// be done.
+    /// Resolves when nothing is under way, neither here nor in this server session, and what is deleted at the end is gone; or when
+    /// the server session has ended, for then nothing can be done. For a client that closes.
     pub(super) async fn until_tidy(&self, server_session: &ServerSession) {
+        self.until_nothing_is_under_way(server_session).await;
+        if !server_session.has_ended() {
+            // Whoever still uses one is nobody for whom closing waits.
+            self.delete_temporary_in_use();
+            self.until_nothing_is_under_way(server_session).await;
+        }
+    }
+
+    async fn until_nothing_is_under_way(&self, server_session: &ServerSession) {
         unless(self.background.until_done(), server_session.until_ended()).await;
         server_session.until_tidy().await;
     }

@@ -20,6 +20,7 @@ impl Session {
             () = self.until_closed() => Ok(()),
             () = self.until_over(deadline) => {
                 // Whatever the first closer still waits for, the session is to end now.
+                self.delete_temporary_in_use();
                 self.clock.spawn(self.server_session().close());
                 self.enter(State::Closed);
                 let timeout = self.server_session().session_timeout();
@@ -48,6 +49,7 @@ impl Session {
     /// Closes at once, whatever is still to be tidied: it goes with the session.
     pub(crate) fn end(self: &Arc<Self>) {
         self.begin_closing(Deadline::after(self.clock.now(), Some(Duration::ZERO)));
+        self.delete_temporary_in_use();
         drop(self.server_session().close());
     }
 
@@ -56,7 +58,7 @@ impl Session {
         tokio::select! {
             biased;
             () = self.until_tidy(&server_session) => {}
-            () = self.until_over(deadline) => {}
+            () = self.until_over(deadline) => self.delete_temporary_in_use(),
         }
         server_session.close().await;
         let mut renewal_has_ended = self.renewal_has_ended.subscribe();

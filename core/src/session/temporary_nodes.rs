@@ -1,5 +1,7 @@
 //! Persistent nodes that a recipe leaves for a while and that no session takes with it when it ends.
 
+use std::collections::BTreeSet;
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -9,47 +11,72 @@ use super::wire::WireError;
 use crate::futures::unless;
 use crate::mutex::lock;
 
-/// Nodes that are to go when the client closes, if they have not gone before; `None` once it closes.
-pub(super) struct TemporaryNodes(Mutex<Option<Vec<String>>>);
+/// Nodes that are to go when the client closes, if they have not gone before.
+#[derive(Default)]
+pub(super) struct TemporaryNodes(Mutex<Nodes>);
 
-impl Default for TemporaryNodes {
-    fn default() -> TemporaryNodes {
-        TemporaryNodes(Mutex::new(Some(Vec::new())))
-    }
+#[derive(Default)]
+struct Nodes {
+    /// Those that were created, as far as is known.
+    created: Vec<String>,
+    /// Those that tell what became of a change, as long as somebody may have to ask that.
+    in_use: BTreeSet<String>,
+    is_closing: bool,
 }
 
 impl TemporaryNodes {
-    fn nodes(&self) -> MutexGuard<'_, Option<Vec<String>>> {
+    fn nodes(&self) -> MutexGuard<'_, Nodes> {
         lock(&self.0)
     }
 
     fn forget(&self, node: &str) {
-        if let Some(nodes) = &mut *self.nodes() {
-            nodes.retain(|other| other != node);
-        }
+        self.nodes().created.retain(|other| other != node);
     }
 }
 
 impl Session {
-    /// Sends what creates `node`, which from then on goes at the latest when the client closes. `None` if it closes: what
-    /// deletes everything has left already.
+    /// Sends what creates `node`, which from then on goes at the latest when the client closes. `None` if it closes, but for what
+    /// is in use: what deletes the rest has left already.
     pub(crate) fn create_temporary<T>(&self, node: &str, create: impl FnOnce() -> T) -> Option<T> {
         let mut nodes = self.temporary_nodes.nodes();
-        let nodes = nodes.as_mut()?;
-        if !nodes.iter().any(|other| other == node) {
-            nodes.push(node.to_owned());
+        if nodes.is_closing && !nodes.in_use.contains(node) {
+            return None;
+        }
+        if !nodes.created.iter().any(|other| other == node) {
+            nodes.created.push(node.to_owned());
         }
         // Before the lock is let go, so that the deletion comes after it.
         Some(create())
     }
 
+    /// From now on `node` may have to tell something: a client that closes deletes it when it is put down, or when nothing is left
+    /// that closing waits for. False if the client closes already.
+    pub(crate) fn use_temporary(&self, node: &str) -> bool {
+        let mut nodes = self.temporary_nodes.nodes();
+        !nodes.is_closing && nodes.in_use.insert(node.to_owned())
+    }
+
+    /// Nobody asks `node` any more. False if the client closes: then it goes now, and closing waits for that.
+    pub(crate) fn put_down_temporary(&self, node: &str) -> bool {
+        let mut nodes = self.temporary_nodes.nodes();
+        nodes.in_use.remove(node);
+        if nodes.is_closing {
+            self.delete_unused(&mut nodes);
+        }
+        !nodes.is_closing
+    }
+
     /// Whether `node` is one of those.
     pub(crate) fn is_temporary(&self, node: &str) -> bool {
-        self.temporary_nodes.nodes().as_ref().is_some_and(|nodes| nodes.iter().any(|other| other == node))
+        let nodes = self.temporary_nodes.nodes();
+        !nodes.is_closing && nodes.created.iter().any(|other| other == node)
     }
 
     /// Deletes what [`Session::create_temporary`] made, in whatever server session that can be done. The first attempt leaves now.
     pub(crate) fn delete_temporary(self: &Arc<Self>, node: String) {
+        if !self.put_down_temporary(&node) {
+            return;
+        }
         let (session, first) = (self.clone(), self.server_session().delete(&node, None));
         self.clock.spawn(Box::pin(async move {
             let deleting = async {
@@ -69,12 +96,27 @@ impl Session {
         }));
     }
 
-    /// The last attempts leave now, ahead of the end of the session.
+    /// The last attempts leave now, ahead of the end of the session. What is in use stays for now.
     pub(super) fn delete_all_temporary(&self) {
-        let server_session = self.server_session();
         let mut nodes = self.temporary_nodes.nodes();
-        for node in nodes.take().into_iter().flatten() {
-            drop(server_session.delete_in_background(node, 0));
+        nodes.is_closing = true;
+        self.delete_unused(&mut nodes);
+    }
+
+    /// The same of what is in use, too: nobody can ask it any more.
+    pub(super) fn delete_temporary_in_use(&self) {
+        let mut nodes = self.temporary_nodes.nodes();
+        nodes.in_use.clear();
+        self.delete_unused(&mut nodes);
+    }
+
+    fn delete_unused(&self, nodes: &mut Nodes) {
+        let server_session = self.server_session();
+        for node in mem::take(&mut nodes.created) {
+            match nodes.in_use.contains(&node) {
+                true => nodes.created.push(node),
+                false => drop(server_session.delete_in_background(node, 0)),
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ mod support;
 mod access;
 mod call_order;
 mod claims_taken_away;
+mod closing;
 mod failing;
 mod foreign_items;
 mod keys;

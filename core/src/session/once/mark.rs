@@ -41,6 +41,13 @@ impl Mark {
         Mark { node, made: 0, needed: needed.saturating_mul(3).min(MOST_NEEDED) }
     }
 
+    /// The same for a transaction that is made with it now. A client that closes makes none.
+    pub(crate) fn new_in_use(parent: &str, session: &Arc<Session>) -> Mark {
+        let mark = Mark::new(parent, session);
+        session.use_temporary(&mark.node);
+        mark
+    }
+
     /// Whether another one has to take its place.
     pub(crate) fn is_used_up(&self) -> bool {
         self.made >= MOST_MADE

@@ -8,7 +8,8 @@
 //!    row that are sent at once. Each sets it at the version that the one before leaves. So none is applied without those
 //!    before it, and whatever gets lost, they can be sent again one after the other.
 //! 4. What says the names of nodes is not sent again, since they may be other nodes' then: see `seen`.
-//! 5. A mark goes when it has not been used for a while, and with the client. Those of clients that crashed are swept.
+//! 5. A mark goes when it has not been used for a while, and with the client: one in use not before it has told what closing waits
+//!    for. Those of clients that crashed are swept.
 
 pub(crate) mod combined;
 pub(crate) mod mark;
@@ -274,9 +275,10 @@ impl Marks {
 
     pub(crate) fn take(self: &Arc<Self>, session: &Arc<Session>) -> Used {
         let idle = self.idle().marks.pop().map(|(_, mark)| mark);
-        let mark = idle.unwrap_or_else(|| {
+        // One that goes with a closing client tells nothing.
+        let mark = idle.filter(|mark| session.use_temporary(&mark.node)).unwrap_or_else(|| {
             self.look_after(session);
-            Mark::new(&self.parent, session)
+            Mark::new_in_use(&self.parent, session)
         });
         Used {
             marks: self.clone(),
@@ -411,7 +413,7 @@ impl Used {
     }
 
     fn replace(&mut self, parent: &str) {
-        let fresh = Mark::new(parent, &self.session);
+        let fresh = Mark::new_in_use(parent, &self.session);
         if let Some(old) = self.mark.replace(fresh) {
             self.session.delete_temporary(old.node);
         }
@@ -424,6 +426,9 @@ impl Drop for Used {
         if self.is_unsettled() || mark.is_used_up() {
             // What it stands for is not known, or it has no number left: it serves for nothing more.
             self.session.delete_temporary(mark.node);
+            return;
+        }
+        if !self.session.put_down_temporary(&mark.node) {
             return;
         }
         let (marks, session) = (self.marks.clone(), self.session.clone());
