@@ -1,7 +1,10 @@
 //! What is under way when a client closes, or when nobody waits for it any more.
 
+use std::time::Duration;
+
 use super::support::{client, eventually, nodes_under, server, soon};
 use super::{PATH, assert_tidy, multi_is_applied_and_then_nothing_is_heard, queue_of};
+use zkrecipes_embedded::Fault;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn closing_loses_no_item_whose_removal_has_lost_its_answer() {
@@ -28,4 +31,27 @@ async fn closing_loses_no_item_whose_removal_has_lost_its_answer() {
         assert_eq!(left, [b"one"], "a mark stood: {has_mark}, nobody waited: {is_dropped}");
         assert_tidy(&server).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_waits_for_a_removal_that_began_in_a_session_before() {
+    let server = server();
+    let (closing, other) = (client(&server).await, client(&server).await);
+    let queue = queue_of(&closing);
+    queue_of(&other).put(b"one").await.expect("put");
+    multi_is_applied_and_then_nothing_is_heard(&server, &closing);
+    let getting = tokio::spawn(async move { queue.get().await });
+    eventually("it is removed", || nodes_under(&server, PATH).is_empty()).await;
+    server.expire(closing.session_id());
+    server.clear_faults();
+    // Nothing can be found out in the next session yet.
+    server.inject(Fault::drop_before("multi").path("/queues/**/marks/*").forever());
+    eventually("there is a session", || closing.metrics().sessions == 2).await;
+    getting.abort();
+    let moment = Duration::from_millis(500);
+    assert!(tokio::time::timeout(moment, closing.close(None)).await.is_err(), "it waits");
+    server.clear_faults();
+    soon("closing", closing.close(None)).await.expect("closed");
+    assert_eq!(queue_of(&other).items().await.expect("read"), [b"one"]);
+    assert_tidy(&server).await;
 }

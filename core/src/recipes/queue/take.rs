@@ -56,7 +56,7 @@ impl Drop for Got {
         let (store, session, name) = (self.store.clone(), self.session.clone(), self.name.clone());
         let returning = store.returns.begin();
         // Closing waits for it.
-        drop(self.session.server_session().in_background(async move {
+        drop(self.session.in_background(async move {
             match store.put_back(&session, put_back).await {
                 Ok(()) => store.listing.add_again(name),
                 Err(error) => {
@@ -111,12 +111,12 @@ impl Store {
             let Some((out, ..)) = self.move_if_dead(&session, out, &seen).await? else {
                 continue;
             };
-            // In the background, and closing waits for it: if the caller goes, what comes of it goes back.
+            // In the background, and closing waits for it, in whatever session: if the caller goes, what comes of it goes back.
             let (answer, answered) = tokio::sync::oneshot::channel();
             let (store, about) = (self.clone(), session.clone());
             let hearing = self.returns.unless_heard();
             let under_way = hearing.under_way();
-            drop(session.server_session().in_background(async move {
+            drop(session.in_background(async move {
                 let path = store.layout.path.clone();
                 if let Err(Err(error)) = answer.send(store.remove(about, out, seen).await) {
                     tracing::warn!(target: "zkrecipes", event = "removal_unheard", path, %error, "nobody waits any more to hear what became of a removal");
