@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::Session;
 use super::growing_pause::GrowingPause;
+use super::server_session::deletions::is_refused;
 use super::wire::WireError;
 use crate::futures::unless;
 use crate::mutex::lock;
@@ -82,12 +83,15 @@ impl Session {
             let deleting = async {
                 let mut pause = GrowingPause::new(Duration::from_millis(50), Duration::from_secs(2));
                 let mut answer = first.await;
-                // A client that may not delete it never will.
-                while !matches!(answer, Ok(()) | Err(WireError::NoNode | WireError::NoAuth)) {
+                while let Err(error) = answer
+                    && error != WireError::NoNode
+                    && !is_refused(&node, &error)
+                {
                     pause.pass(&session.clock).await;
-                    if let Ok(server_session) = session.ready().await {
-                        answer = server_session.delete(&node, None).await;
-                    }
+                    answer = match session.ready().await {
+                        Ok(server_session) => server_session.delete(&node, None).await,
+                        Err(_) => Err(WireError::ConnectionLoss),
+                    };
                 }
                 session.temporary_nodes.forget(&node);
             };

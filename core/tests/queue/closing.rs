@@ -1,9 +1,12 @@
 //! What is under way when a client closes, or when nobody waits for it any more.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
+use super::support::told::{SAID, events, said_of};
 use super::support::{client, eventually, nodes_under, server, soon};
 use super::{PATH, assert_tidy, multi_is_applied_and_then_nothing_is_heard, queue_of};
+use zkrecipes::CreateMode;
 use zkrecipes_embedded::Fault;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,4 +57,25 @@ async fn closing_waits_for_a_removal_that_began_in_a_session_before() {
     soon("closing", closing.close(None)).await.expect("closed");
     assert_eq!(queue_of(&other).items().await.expect("read"), [b"one"]);
     assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mark_that_has_a_child_keeps_no_client_from_closing() {
+    LazyLock::force(&SAID);
+    let server = server();
+    let (closing, other) = (client(&server).await, client(&server).await);
+    let lock = closing.lock("/lock", Default::default()).expect("valid");
+    let _held = lock.acquire().await.expect("free");
+    // One that is not used goes by itself: another one comes with the next put.
+    let mark = loop {
+        queue_of(&closing).put(b"item").await.expect("put");
+        let Some(mark) = nodes_under(&server, &format!("{PATH}-__queue__/marks")).pop() else { continue };
+        if other.nodes().create(&format!("{mark}/child"), b"", CreateMode::Persistent).await.is_ok() {
+            break mark;
+        }
+    };
+    soon("closing", closing.close(None)).await.expect("closed");
+    let freed = other.lock("/lock", Default::default()).expect("valid");
+    assert!(freed.try_acquire().await.expect("asked").is_some(), "it is free");
+    eventually("it is told", || events(&said_of(&mark)).contains(&"not_deleted")).await;
 }

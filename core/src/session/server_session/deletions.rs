@@ -8,6 +8,7 @@ use super::{ConnectionId, ServerSession};
 use crate::path;
 use crate::session::clock::Later;
 use crate::session::growing_pause::GrowingPause;
+use crate::session::refusal::refusal;
 use crate::session::wire::{Flight, Stat, WireError, Write};
 
 /// How soon a deletion that was denied is tried again, and at longest.
@@ -17,6 +18,20 @@ const LAST_WHEN_DENIED: Duration = Duration::from_secs(10);
 /// Between two attempts. A request made while there is no connection waits for one by itself.
 fn pause() -> GrowingPause {
     GrowingPause::new(Duration::from_millis(50), Duration::from_secs(2))
+}
+
+/// Whether the server says no, and will say so until somebody else changes something: closing is not to wait for that. What is no
+/// matter of rights is told.
+pub(in crate::session) fn is_refused(node: &str, error: &WireError) -> bool {
+    match error {
+        WireError::NoAuth => true,
+        WireError::NotEmpty | WireError::BadRequest(_) | WireError::Unimplemented => {
+            let error = refusal(error.clone(), "deleting it", node);
+            tracing::warn!(target: "zkrecipes", event = "not_deleted", node, %error, "a node that this client has made cannot be deleted");
+            true
+        }
+        _ => false,
+    }
 }
 
 /// What has been asked for on one connection.
@@ -87,7 +102,7 @@ impl ServerSession {
             loop {
                 match attempt.await {
                     Ok(()) | Err(WireError::NoNode) => return,
-                    Err(WireError::NoAuth) => {
+                    Err(error) if is_refused(&node, &error) => {
                         return server_session.delete_when_allowed(node, czxid, guard);
                     }
                     Err(_) if server_session.has_ended() => return,
@@ -202,7 +217,8 @@ impl ServerSession {
                         }
                         return;
                     }
-                    (Err(WireError::NoNode | WireError::NoAuth), _) | (_, Err(WireError::NoAuth)) => return,
+                    (Err(WireError::NoNode), _) => return,
+                    (Err(error), _) | (_, Err(error)) if is_refused(&parent, &error) => return,
                     _ if server_session.has_ended() => return,
                     _ => {}
                 }
@@ -232,8 +248,8 @@ impl ServerSession {
                         }
                         return;
                     }
-                    (Err(WireError::NoNode | WireError::NoAuth), _) => return,
-                    (Ok(()), Err(WireError::NoNode | WireError::NoAuth)) => return,
+                    (Err(WireError::NoNode), _) | (Ok(()), Err(WireError::NoNode)) => return,
+                    (Err(error), _) | (Ok(()), Err(error)) if is_refused(&node, &error) => return,
                     _ if server_session.has_ended() => return,
                     _ => {}
                 }

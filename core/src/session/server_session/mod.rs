@@ -2,7 +2,7 @@
 //! is held under it, and the deletions that leave nothing behind (`deletions`).
 
 pub(crate) mod catching_up;
-mod deletions;
+pub(super) mod deletions;
 mod requests;
 pub(crate) mod shared_lists;
 
