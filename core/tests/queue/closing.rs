@@ -3,11 +3,14 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use tokio::task::JoinHandle;
+
 use super::support::told::{SAID, events, said_of};
-use super::support::{client, eventually, nodes_under, server, soon};
-use super::{PATH, assert_tidy, multi_is_applied_and_then_nothing_is_heard, queue_of};
-use zkrecipes::CreateMode;
-use zkrecipes_embedded::Fault;
+use super::support::{client, connected, eventually, nodes_under, options, server, soon};
+use super::{PATH, TEN, assert_tidy, multi_is_applied_and_then_nothing_is_heard, queue_of};
+use zkrecipes::{Client, CreateMode, Queue};
+use zkrecipes_embedded::{Fault, Server};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn closing_loses_no_item_whose_removal_has_lost_its_answer() {
@@ -78,4 +81,53 @@ async fn a_mark_that_has_a_child_keeps_no_client_from_closing() {
     let freed = other.lock("/lock", Default::default()).expect("valid");
     assert!(freed.try_acquire().await.expect("asked").is_some(), "it is free");
     eventually("it is told", || events(&said_of(&mark)).contains(&"not_deleted")).await;
+}
+
+/// A client that has one request in flight at a time, and a queue in which it has put something, without a mark.
+async fn narrow(server: &Server) -> (Client, Queue) {
+    let client = connected(server, options(TEN).max_in_flight(1)).await;
+    let queue = queue_of(&client);
+    queue.put(b"first").await.expect("put");
+    assert_tidy(server).await;
+    (client, queue)
+}
+
+/// Has it wait for the answer to a read, so that what it asks next does not leave yet.
+async fn hold_up(server: &Server, client: &Client) -> JoinHandle<()> {
+    let slow = Fault::delay_reply("getData", Duration::from_secs(2)).path(PATH);
+    let fault = server.inject(slow.session(client.session_id()));
+    let reading = tokio::spawn({
+        let nodes = client.nodes();
+        async move { drop(nodes.get(PATH).await) }
+    });
+    eventually("it has left", || server.fault_fired(fault)).await;
+    reading
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ack_that_is_dropped_with_its_item_after_it_began_is_not_overtaken_by_the_release() {
+    let server = server();
+    let (narrow, queue) = narrow(&server).await;
+    let item = queue.claim().await.expect("there is one");
+    let reading = hold_up(&server, &narrow).await;
+    assert!(item.ack().now_or_never().is_none(), "it is under way");
+    drop(item);
+    assert!(!reading.is_finished(), "too slow: it has left");
+    eventually("it is acknowledged", || nodes_under(&server, PATH).is_empty()).await;
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ack_that_is_refused_after_it_was_dropped_gives_the_item_back() {
+    let server = server();
+    let ((narrow, queue), other) = (narrow(&server).await, client(&server).await);
+    let item = queue.claim().await.expect("there is one");
+    let reading = hold_up(&server, &narrow).await;
+    let there = narrow.nodes().transaction();
+    there.create("/queues", b"", CreateMode::Persistent).expect("valid");
+    assert!(item.ack_with(&there).now_or_never().is_none(), "it is under way");
+    drop(item);
+    assert!(!reading.is_finished(), "too slow: it has left");
+    let again = soon("the claim", queue_of(&other).claim()).await.expect("it is given back");
+    again.ack().await.expect("ours");
 }

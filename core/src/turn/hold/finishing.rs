@@ -42,6 +42,8 @@ const NOT: u8 = 0;
 const UNDER_WAY: u8 = 1;
 /// Somebody has found a node of ours gone meanwhile.
 const GONE: u8 = 2;
+/// Nobody keeps it any more, so it is let go if it is still held then.
+const IS_LEFT: u8 = 4;
 
 impl Finishing {
     /// False if one is under way.
@@ -55,12 +57,23 @@ impl Finishing {
 
     /// Whether it may be why a node of ours is gone. Then that counts when it ends, unless it was why.
     pub(super) fn may_be_why(&self) -> bool {
-        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |was| (was != NOT).then_some(GONE)).is_ok()
+        self.note(GONE)
     }
 
-    /// Answers whether a node of ours was found gone meanwhile.
-    fn end(&self) -> bool {
-        self.0.swap(NOT, Ordering::AcqRel) == GONE
+    /// Whether it decides first what becomes of what is let go now. Then that is let go when it ends, unless it was applied.
+    pub(super) fn goes_ahead(&self) -> bool {
+        self.note(IS_LEFT)
+    }
+
+    /// False if none is under way.
+    fn note(&self, what: u8) -> bool {
+        let noted = |was: u8| (was != NOT).then_some(was | what);
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, noted).is_ok()
+    }
+
+    /// Answers what was noted meanwhile.
+    fn end(&self) -> u8 {
+        self.0.swap(NOT, Ordering::AcqRel)
     }
 }
 
@@ -88,9 +101,14 @@ impl Hold {
                 hold.change(Tenure::Released);
                 drop(hold.take_loss_callbacks());
             }
-            if hold.finishing.end() {
+            let noted = hold.finishing.end();
+            if noted & GONE != 0 {
                 // Whoever found it will not tell it again.
                 hold.lose(LostReason::Deleted);
+            }
+            if noted & IS_LEFT != 0 {
+                // An error says that there is nothing to let go any more.
+                let _ = hold.release_in_background();
             }
             let _ = answer.send(result);
         }));

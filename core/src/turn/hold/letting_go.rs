@@ -82,9 +82,12 @@ impl Hold {
         }
     }
 
-    /// Lets go now and deletes our nodes in the background.
+    /// Lets go now and deletes our nodes in the background; if an end is under way, which must not be overtaken, when that is over.
     pub(crate) fn release_in_background(self: &Arc<Self>) -> Result<()> {
-        self.let_go().map(drop)
+        match self.finishing.goes_ahead() {
+            true => Ok(()),
+            false => self.let_go().map(drop),
+        }
     }
 
     fn let_go(self: &Arc<Self>) -> Result<Vec<Deletion>> {
