@@ -1,5 +1,6 @@
 //! The inbox of a site: what it is asked, each once, and again what it has not acknowledged.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -35,6 +36,13 @@ struct InboxProposal {
     is_open: bool,
 }
 
+/// Those of `entries` of which nobody was told; forgets to have told of what is not among them any more.
+fn take_new(told: &mut HashSet<String>, entries: Vec<String>) -> Vec<String> {
+    let there: HashSet<_> = entries.iter().collect();
+    told.retain(|entry| there.contains(entry));
+    entries.into_iter().filter(|entry| !told.contains(entry)).collect()
+}
+
 impl Site {
     pub(super) async fn next(
         self: &Arc<Self>,
@@ -57,8 +65,7 @@ impl Site {
             }
             again.mark_unchanged();
             let (entries, news) = self.watch_inbox(&commits.layout, &mut call).await?;
-            lock(&self.told).retain(|entry| entries.contains(entry));
-            let new: Vec<_> = entries.into_iter().filter(|entry| !lock(&self.told).contains(entry)).collect();
+            let new = take_new(&mut lock(&self.told), entries);
             let seen =
                 self.read_entries(commits, session, &mut call, &new, std::mem::take(&mut is_news)).await?;
             // There is nothing to vote on: they are for `pending`, until they are collected.
@@ -253,5 +260,26 @@ impl Site {
         let transaction = Arc::new(make());
         known.insert(key.nonce.clone(), Arc::downgrade(&transaction));
         transaction
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_full_inbox_is_looked_through_in_no_time() {
+        let entries: Vec<_> =
+            (0..50_000).map(|n| format!("an-entry-that-nobody-has-acknowledged-{n}")).collect();
+        let mut told: HashSet<_> = entries.iter().cloned().collect();
+        told.insert("collected".to_owned());
+        let began = Instant::now();
+        assert_eq!(take_new(&mut told, entries.clone()), [""; 0]);
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert_eq!(told.len(), entries.len());
+        told.remove(&entries[7]);
+        assert_eq!(take_new(&mut told, entries.clone()), [&*entries[7]]);
     }
 }
