@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::support::{client, connected, eventually, nodes_under, server, soon};
 use super::{PATH, queue_of};
-use zkrecipes::{Client, ClientOptions, ErrorKind, Queue, RetryOptions, State};
+use zkrecipes::{Client, ClientOptions, ErrorKind, Queue, QueueOptions, RetryOptions, State};
 use zkrecipes_embedded::{Fault, Server};
 
 /// Two clients, of which the first has an item and gives up soon when there is no server.
@@ -32,6 +32,24 @@ async fn what_cannot_be_acknowledged_is_given_back() {
     // It may be acknowledged yet, but is not kept, though somebody keeps the item.
     let is_claimed = |node: &String| node.contains("/claims/");
     eventually("it is claimed no more", || !nodes_under(&server, "/queues").iter().any(is_claimed)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_go_to_the_dead_letters_is_given_back() {
+    let server = server();
+    let retry = RetryOptions::default().give_up_after(Duration::from_secs(2));
+    let impatient = connected(&server, ClientOptions::default().retry(retry)).await;
+    let queue = impatient.queue(PATH, QueueOptions::default().max_attempts(1)).expect("valid");
+    queue.put(b"0").await.expect("put");
+    let item = queue.claim().await.expect("there is one");
+    server.inject(Fault::drop_before("multi").path("/queues/**").forever());
+    item.leave(true).await.expect("the error of the body is the one to tell");
+    assert!(!item.is_held());
+    server.clear_faults();
+    let is_claimed = |node: &String| node.contains("/claims/");
+    eventually("it is claimed no more", || !nodes_under(&server, "/queues").iter().any(is_claimed)).await;
+    assert!(soon("a look", queue.try_claim()).await.expect("looked").is_none(), "it is over");
+    assert_eq!(queue.dead().len().await.expect("looked"), 1, "whoever comes next moves it");
 }
 
 #[tokio::test(flavor = "multi_thread")]

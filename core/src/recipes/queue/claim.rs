@@ -400,7 +400,8 @@ impl Item {
     /// twice as long after each further one, up to five minutes. Then it is at its old place again. After the last of
     /// `max_attempts` it goes to the dead letters.
     ///
-    /// ConnectionLost says that this is not confirmed; it is given back in the background then, and may not step aside.
+    /// ConnectionLost says that this is not confirmed; it is given back in the background then, and may not step aside. So is
+    /// one that cannot go to the dead letters, and the error says why: whoever claims it next tries that again.
     ///
     /// # Cancel safety
     /// It begins when it is called, and goes on when the future is dropped.
@@ -534,7 +535,12 @@ impl ItemWork {
         self.unless_settled()?;
         let Claimed { store, name, node, attempts, .. } = &*self.claimed;
         if store.has_no_attempt_left(*attempts) {
-            return self.move_to_dead_letters(nack.reason).await;
+            let moved = self.move_to_dead_letters(nack.reason).await;
+            if moved.as_ref().is_err_and(|error| !is_over(error)) {
+                // Whoever comes next tries again.
+                let _ = self.held.release_in_background();
+            }
+            return moved;
         }
         let length = nack.delay.unwrap_or_else(|| pause_after(*attempts as u32));
         if length.is_zero() {
@@ -553,12 +559,7 @@ impl ItemWork {
                     let _ = self.held.release_in_background();
                     return Err(error);
                 }
-                Err(error)
-                    if !matches!(
-                        error.kind(),
-                        ErrorKind::NotHeld | ErrorKind::Closed | ErrorKind::Forked
-                    ) =>
-                {
+                Err(error) if !is_over(&error) => {
                     let path = self.held.path();
                     tracing::warn!(target: "zkrecipes", event = "pause_not_written", path, node, %error, "the pause of an item that is given back holds for this client alone");
                 }
@@ -592,6 +593,11 @@ impl ItemWork {
             }
         }
     }
+}
+
+/// Whether it says that nothing is left to give back, or that somebody else does so.
+fn is_over(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotHeld | ErrorKind::Closed | ErrorKind::Forked)
 }
 
 /// Whoever drops an item unsettled gives it back. On its way to a caller who has gone it just goes back, with the [`Held`].
