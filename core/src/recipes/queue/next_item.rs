@@ -1,7 +1,8 @@
 //! Handing out the next item, and waiting for one when none is left.
 //!
 //! One call of a client waits for all of its calls on the path: it has the watch of the items. It stands in a line with those of
-//! other clients, and only the first few of that line watch the items and the claims (see `waiting_line`).
+//! other clients, and only the first few of that line watch the items and the claims (see `waiting_line`). The others
+//! list them now and then, as the first few may not be allowed to take what has come.
 //!
 //! Whichever call sees free items hands one to each call that looks for one, in the order of the calls (`search_order`).
 //!
@@ -28,7 +29,8 @@ use crate::path;
 use crate::process::UnlessForked;
 use crate::recipes::waiting_line::WaitingLine;
 use crate::session::Session;
-use crate::session::call::Call;
+use crate::session::call::{Call, LOOK_AFTER};
+use crate::session::clock::Moment;
 use crate::session::once::Marks;
 use crate::session::once::combined::CombinedChanges;
 use crate::session::refusal::refusal;
@@ -261,6 +263,7 @@ impl SharedQueue {
         }
         if watch.lists.is_none() {
             self.list_anew(call, verb, false).await?;
+            watch.look_at = None;
             if !self.has_nothing_ready(session) {
                 return Ok(());
             }
@@ -342,35 +345,46 @@ impl SharedQueue {
             watch.line.enter(&path, session, call, verb).await?;
             let mut back = std::pin::pin!(self.listing.back.notified());
             back.as_mut().enable();
-            let ItemWatch { lists, line, .. } = &mut *watch;
+            let ItemWatch { lists, line, look_at, .. } = &mut *watch;
             if let Some(lists) = lists {
                 self.note_news(session, lists);
             }
             if !self.has_nothing_ready(session) {
                 return Ok(());
             }
-            // Those in the front of the line are told about the items, and everybody about the line.
+            // Those in the front of the line are told about the items, and everybody about the line. Those in the front may be unable
+            // to take what has come: so whoever stands behind them looks for itself after a while.
             let is_in_front = line.is_in_front();
             let items = async {
                 match is_in_front {
                     true => {
+                        *look_at = None;
                         let new = || WatchedLists::new(session, &self.listing, verb);
-                        lists.get_or_insert_with(new).changed().await
+                        lists.get_or_insert_with(new).changed().await.map(|()| Woken::ByNews)
                     }
-                    false => std::future::pending().await,
+                    false => {
+                        let at = *look_at.get_or_insert_with(|| session.now() + LOOK_AFTER);
+                        session.clock().sleep_until(at).await;
+                        Ok(Woken::ToLook)
+                    }
                 }
             };
-            let has_moved = async {
+            let woken = async {
                 tokio::select! {
                     biased;
-                    changed = items => changed.map(|()| false),
-                    () = line.changed() => Ok(true),
-                    () = back => Ok(false),
-                    () = self.until_due(session) => Ok(false),
+                    woken = items => woken,
+                    () = line.changed() => Ok(Woken::ByTheLine),
+                    () = back => Ok(Woken::ByNews),
+                    () = self.until_due(session) => Ok(Woken::ByNews),
                 }
             };
-            if call.wait_for(has_moved).await?? {
-                line.look(call, verb).await?;
+            match call.wait_for(woken).await?? {
+                Woken::ByNews => {}
+                Woken::ByTheLine => line.look(call, verb).await?,
+                Woken::ToLook => {
+                    self.list_anew(call, verb, false).await?;
+                    *look_at = None;
+                }
             }
         }
     }
@@ -432,6 +446,8 @@ struct ItemWatch {
     /// What is watched.
     lists: Option<WatchedLists>,
     line: WaitingLine,
+    /// When who stands behind the front of the line lists the items.
+    look_at: Option<Moment>,
     /// Whether calls that do not wait use it, too.
     serves_all: bool,
 }
@@ -442,6 +458,16 @@ impl ItemWatch {
         let has_place = self.serves_all || !self.line.needs_place();
         self.lists.is_some() && has_place && self.line.is_harmless()
     }
+}
+
+/// What has ended a wait for items.
+enum Woken {
+    /// There may be some.
+    ByNews,
+    /// Somebody ahead in the line has gone.
+    ByTheLine,
+    /// Nobody has told anything for long.
+    ToLook,
 }
 
 async fn keep(mut watch: OwnedMutexGuard<ItemWatch>, mut wanted: watch::Receiver<()>, session: Arc<Session>) {
@@ -483,7 +509,7 @@ mod tests {
     use zkrecipes_embedded::Server;
 
     use crate::Client;
-    use crate::session::clock::{Clock, Later, Moment};
+    use crate::session::clock::{Clock, Later};
     use crate::session::system_clock::SystemClock;
     use crate::session::wire::own::Own;
 
