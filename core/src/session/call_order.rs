@@ -60,7 +60,7 @@ impl QueueingTurn {
 
 impl Session {
     /// Resolves when there was one connection for so long that every call would have queued.
-    pub(super) async fn until_stuck(self: Arc<Self>) {
+    pub(crate) async fn until_stuck(self: Arc<Self>) {
         loop {
             let link = self.server_session().link();
             self.clock().sleep_until(self.now() + STUCK).await;

@@ -1,6 +1,7 @@
 //! The calls of one client that take items: who came first gets the first.
 
 use std::future::Future;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::task::JoinHandle;
@@ -8,6 +9,7 @@ use tokio::task::JoinHandle;
 use super::support::{client, eventually, server, soon};
 use super::{Any, Kind, TEN, asked_by, assert_tidy};
 use zkrecipes::{Backlog, Client, Error, Queue};
+use zkrecipes_embedded::Fault;
 
 const ITEMS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 const ROUNDS: usize = 20;
@@ -193,6 +195,55 @@ async fn what_was_handed_to_who_goes_is_the_next_ones() {
         drop(polled_once);
         assert_eq!(all(behind).await, [b"1"], "round {round}");
     }
+    assert_tidy(&server).await;
+}
+
+/// Its caller has gone on to something else: after the first poll, or when it has the watch.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_get_that_nobody_polls_holds_up_no_other() {
+    for (kind, has_watch) in [(Kind::Plain, false), (Kind::Plain, true), (Kind::Priority, false)] {
+        let server = server();
+        let (producer, consumer) = (client(&server).await, client(&server).await);
+        let path = "/queues/kept";
+        let get = || got(any(kind, &consumer, path));
+        let mut kept = Box::pin(get());
+        assert!(kept.as_mut().now_or_never().is_none());
+        if has_watch {
+            tokio::select! {
+                biased;
+                _ = &mut kept => panic!("there is nothing"),
+                () = eventually("it watches", || server.watch_count() == 2) => {}
+            }
+        }
+        let others = begun([get(), get()]);
+        for item in &ITEMS[..3] {
+            put(kind, &producer, path, item).await;
+        }
+        assert_eq!(all(others).await, [b"1", b"2"], "{kind:?}, {has_watch}");
+        assert_eq!(soon("the first", kept).await.expect("an item"), b"0", "{kind:?}, {has_watch}");
+        assert_tidy(&server).await;
+    }
+}
+
+/// It waits for an item to go back that the one before it gave up.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_get_that_nobody_polls_while_an_item_goes_back_holds_up_no_other() {
+    let server = server();
+    let consumer = client(&server).await;
+    let queue = queue_of_round(&consumer, "goes-back", 0);
+    queue.put_many(&ITEMS[..2]).await.expect("put");
+    let removal = Fault::delay_reply("multi", Duration::from_millis(300)).path("/queues/**");
+    let removal = server.inject(removal.session(consumer.session_id()));
+    let gone = begin(got(backlog(queue.clone())));
+    eventually("it removes an item", || server.fault_fired(removal)).await;
+    gone.abort();
+    assert!(gone.await.is_err_and(|error| error.is_cancelled()));
+    let mut kept = Box::pin(got(backlog(queue.clone())));
+    assert!(kept.as_mut().now_or_never().is_none());
+    let mut came = all(begun([got(backlog(queue))])).await;
+    came.push(soon("the other", kept).await.expect("an item"));
+    came.sort();
+    assert_eq!(came, [b"0", b"1"]);
     assert_tidy(&server).await;
 }
 

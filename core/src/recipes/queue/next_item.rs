@@ -1,8 +1,8 @@
 //! Handing out the next item, and waiting for one when none is left.
 //!
-//! One call of a client waits for all of its calls on the path: it has the watch of the items. It stands in a line with those of
-//! other clients, and only the first few of that line watch the items and the claims (see `waiting_line`). The others
-//! list them now and then, as the first few may not be allowed to take what has come.
+//! One call of a client waits for all of its calls on the path: it has the watch of the items (see `shared_watch`). It stands in a
+//! line with those of other clients, and only the first few of that line watch the items and the claims (see `waiting_line`). The
+//! others list them now and then, as the first few may not be allowed to take what has come.
 //!
 //! Whichever call sees free items hands one to each call that looks for one, in the order of the calls (`search_order`).
 //!
@@ -11,7 +11,7 @@
 //! as all who stand in the line are in its front: else those behind would wait for one who is busy.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use super::listing::{HandedOutItem, ItemListing};
 use super::put::Puts;
 use super::returns::Returns;
 use super::search_order::{SearchOrder, SearchPlace};
+use super::shared_watch::{CurrentWatch, SharedWatch};
 use super::watched_lists::WatchedLists;
 use crate::error::{Error, Result};
 use crate::mutex::lock;
@@ -51,12 +52,10 @@ pub(super) struct SharedQueue {
     pub(super) returns: Arc<Returns>,
     /// By the bound of those who put: their order counts among themselves.
     puts: Mutex<BTreeMap<Option<usize>, Arc<Puts>>>,
-    watch: Arc<tokio::sync::Mutex<ItemWatch>>,
+    watch: CurrentWatch<ItemWatch>,
     /// Changes when the watch is wanted by who cannot have it at once. Only who keeps it listens.
     wanted: watch::Sender<()>,
-    /// How many calls look for items.
-    searches: AtomicUsize,
-    /// How many ever did.
+    /// How many calls have ever looked for items.
     begun: AtomicU64,
     search_order: SearchOrder,
 }
@@ -72,9 +71,8 @@ impl SharedQueue {
             marks,
             listing,
             layout,
-            watch: Arc::default(),
+            watch: CurrentWatch::new(),
             wanted: watch::Sender::default(),
-            searches: AtomicUsize::new(0),
             begun: AtomicU64::new(0),
             search_order: SearchOrder::default(),
         }
@@ -88,34 +86,43 @@ impl SharedQueue {
 
     /// One call more looks for items, until the answer is dropped.
     pub(super) fn begin_search(self: &Arc<Self>, call: &Call) -> Search {
-        self.searches.fetch_add(1, Ordering::Relaxed);
+        let watch = self.watch.get();
+        watch.begin_search();
         let place = (call.number(), self.begun.fetch_add(1, Ordering::Relaxed));
-        Search { queue: self.clone(), session: call.session().clone(), place, has_found: false }
+        Search { queue: self.clone(), session: call.session().clone(), watch, place, has_found: false }
     }
 
-    /// The watch, as soon as no other call of this client has it.
-    async fn item_watch(&self) -> MutexGuard<'_, ItemWatch> {
-        if let Ok(watch) = self.watch.try_lock() {
-            return watch;
+    /// The watch, as soon as no other call of this client has it; `None` when there is another one by now.
+    async fn item_watch(&self, watch: &SharedWatch<ItemWatch>) -> Option<OwnedMutexGuard<ItemWatch>> {
+        if let Some(watch) = watch.try_lock() {
+            return Some(watch);
         }
         self.wanted.send_replace(());
-        self.watch.lock().await
+        watch.lock().await
     }
 
     /// The same; `None` if another call may have it for long.
-    async fn item_watch_unless_busy(&self) -> Option<MutexGuard<'_, ItemWatch>> {
-        match self.watch.try_lock() {
-            Ok(watch) => Some(watch),
-            Err(_) if self.wanted.receiver_count() == 0 => None,
-            Err(_) => Some(self.item_watch().await),
+    async fn item_watch_unless_busy(
+        &self,
+        watch: &SharedWatch<ItemWatch>,
+    ) -> Option<OwnedMutexGuard<ItemWatch>> {
+        match watch.try_lock() {
+            Some(watch) => Some(watch),
+            None if self.wanted.receiver_count() == 0 => None,
+            None => self.item_watch(watch).await,
         }
     }
 
     /// Keeps the watch for the next call, or ends it. If a call has it now, that one will do so.
-    fn keep_or_end_watch(&self, session: &Arc<Session>, may_come_again: bool) {
+    fn keep_or_end_watch(
+        &self,
+        watch: &SharedWatch<ItemWatch>,
+        session: &Arc<Session>,
+        may_come_again: bool,
+    ) {
         // First: whoever finds it locked says that it is wanted, and is heard.
         let wanted = self.wanted.subscribe();
-        let Ok(mut watch) = self.watch.clone().try_lock_owned() else { return };
+        let Some(mut watch) = watch.try_lock() else { return };
         if may_come_again && watch.is_worth_keeping() && !session.is_closing() {
             let clock = session.clock().clone();
             clock.spawn(Box::pin(keep(watch, wanted, session.clone())));
@@ -134,9 +141,10 @@ impl SharedQueue {
         if self.returns.are_none() || call.is_single_attempt() {
             return Ok(None);
         }
-        let over = async { Ok(self.returns.over().await) };
+        let stuck = call.session().clone().until_stuck();
+        let over = async { Ok(self.returns.over(stuck).await) };
         // No answer of a server is refused here.
-        Ok(call.receive(verb, over).await?.ok())
+        Ok(call.receive(verb, over).await?.ok().flatten())
     }
 
     /// Hands out the next item, as soon as there is one. Timeout when there is none and the caller does not wait.
@@ -152,10 +160,12 @@ impl SharedQueue {
         if needs_look {
             // Whatever came since the last look may come before what is left of it. A look of another one, which came later,
             // does for this one, too.
+            let watch = search.watch();
+            let caught_up = watch.used_by(session.clock(), self.catch_up(&watch, session, call, verb));
             let handed_out = tokio::select! {
                 biased;
                 out = &mut handed => out.ok(),
-                caught_up = self.catch_up(session, call, verb) => caught_up.map(|()| None)?,
+                caught_up = caught_up => caught_up.map(|()| None)?,
             };
             if let Some(out) = handed_out {
                 search.found();
@@ -177,11 +187,16 @@ impl SharedQueue {
                     Some(handed.try_recv().map_err(|_| nothing())?)
                 }
                 // Whoever sees an item first hands it to this one, if it is its.
-                Err(_) => tokio::select! {
-                    biased;
-                    out = &mut handed => out.ok(),
-                    replenished = self.replenish(session, call, verb) => replenished.map(|()| None)?,
-                },
+                Err(_) => {
+                    let watch = search.watch();
+                    let replenished =
+                        watch.used_by(session.clock(), self.replenish(&watch, session, call, verb));
+                    tokio::select! {
+                        biased;
+                        out = &mut handed => out.ok(),
+                        replenished = replenished => replenished.map(|()| None)?,
+                    }
+                }
             };
             if let Some(out) = handed_out {
                 search.found();
@@ -204,6 +219,7 @@ impl SharedQueue {
     /// Knows all that is there now, for all who look for items by now.
     async fn catch_up(
         self: &Arc<Self>,
+        watch: &SharedWatch<ItemWatch>,
         session: &Arc<Session>,
         call: &mut Call,
         verb: &'static str,
@@ -211,7 +227,7 @@ impl SharedQueue {
         let watch = match call.is_single_attempt() {
             // This call does not wait for others, so it lists by itself.
             true => None,
-            false => call.wait_for(self.item_watch_unless_busy()).await?,
+            false => call.wait_for(self.item_watch_unless_busy(watch)).await?,
         };
         let begun = self.begun.load(Ordering::Relaxed);
         let Some(mut watch) = watch else {
@@ -253,11 +269,12 @@ impl SharedQueue {
     /// Returns when there may be something to hand_out.
     async fn replenish(
         self: &Arc<Self>,
+        watch: &SharedWatch<ItemWatch>,
         session: &Arc<Session>,
         call: &mut Call,
         verb: &'static str,
     ) -> Result<()> {
-        let mut watch = call.wait_for(self.item_watch()).await?;
+        let Some(mut watch) = call.wait_for(self.item_watch(watch)).await? else { return Ok(()) };
         if !self.has_nothing_ready(session) {
             return Ok(());
         }
@@ -417,6 +434,7 @@ impl SharedQueue {
 pub(super) struct Search {
     queue: Arc<SharedQueue>,
     session: Arc<Session>,
+    watch: Arc<SharedWatch<ItemWatch>>,
     place: SearchPlace,
     has_found: bool,
 }
@@ -426,6 +444,17 @@ impl Search {
     pub(super) fn found(&mut self) {
         self.has_found = true;
     }
+
+    /// The watch to use from now on.
+    fn watch(&mut self) -> Arc<SharedWatch<ItemWatch>> {
+        let current = self.queue.watch.get();
+        if !Arc::ptr_eq(&current, &self.watch) {
+            current.begin_search();
+            self.watch.end_search();
+            self.watch = current.clone();
+        }
+        current
+    }
 }
 
 impl Drop for Search {
@@ -434,8 +463,8 @@ impl Drop for Search {
             return;
         }
         self.queue.search_order.leave(self.place);
-        if self.queue.searches.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.queue.keep_or_end_watch(&self.session, self.has_found);
+        if self.watch.end_search() {
+            self.queue.keep_or_end_watch(&self.watch, &self.session, self.has_found);
         }
     }
 }

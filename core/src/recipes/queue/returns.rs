@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::{MutexGuard, watch};
 
+use crate::futures::unless;
 use crate::mutex::lock;
 use crate::process::{Process, UnlessForked};
 
@@ -34,11 +35,15 @@ impl Returns {
         *self.count.borrow() == 0 && self.waiting.try_lock().is_ok()
     }
 
-    /// Returns when there is none. The next one hears of it when what this answers is dropped. A forked child drops nothing of it:
-    /// threads that stayed with the parent may have the locks of those who wait.
-    pub(super) async fn over(&self) -> UnlessForked<MutexGuard<'_, ()>> {
+    /// Returns when there is none. The next one hears of it when what this answers is dropped, or when it is `stuck`: nobody may poll
+    /// the one ahead any more. A forked child drops nothing of it: threads that stayed with the parent may have the locks of those who
+    /// wait.
+    pub(super) async fn over(
+        &self,
+        stuck: impl Future<Output = ()>,
+    ) -> Option<UnlessForked<MutexGuard<'_, ()>>> {
         let mut over = UnlessForked::new(Box::pin(async {
-            let next = UnlessForked::new(self.waiting.lock().await);
+            let next = unless(self.waiting.lock(), stuck).await.map(UnlessForked::new);
             // It never ends: we have the other end.
             let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
             next
@@ -112,7 +117,8 @@ mod tests {
         let returns = Arc::<Returns>::default();
         let on_its_way = returns.begin();
         // The first has the place, the second waits for it.
-        let (mut first, mut second) = (Box::pin(returns.over()), Box::pin(returns.over()));
+        let over = || Box::pin(returns.over(std::future::pending()));
+        let (mut first, mut second) = (over(), over());
         assert!(first.as_mut().now_or_never().is_none() && second.as_mut().now_or_never().is_none());
         assert!(a_child_leaves(&returns, (second, first)));
         drop(on_its_way);
