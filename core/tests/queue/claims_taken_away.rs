@@ -191,6 +191,44 @@ async fn who_gives_back_what_was_taken_away_leaves_the_claim_of_the_next_one_alo
     theirs.ack().await.expect("theirs");
 }
 
+/// Servers before 3.8.2 do not tell of what a transaction created when that was. The deletion is tried again after the answer got
+/// lost, or the request.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_that_was_given_up_goes_and_takes_no_later_one_with_it() {
+    for loss in [Fault::drop_after("multi"), Fault::drop_before("multi")] {
+        let server = Server::builder().emulate("3.8.1").start().expect("a free port");
+        let worker = client(&server).await;
+        let queue = End::Ack.queue(&worker);
+        queue.put(b"tea").await.expect("put");
+        queue.claim().await.expect("there is one").release().await.expect("ours");
+        let claims = format!("{PATH}-__queue__/claims");
+        let about_claims = |fault: Fault| fault.path(&format!("{claims}/*")).session(worker.session_id());
+        server.inject(about_claims(Fault::delay_reply("exists", Duration::from_secs(1)).forever()));
+        let claiming = tokio::spawn({
+            let queue = queue.clone();
+            async move { queue.claim().await }
+        });
+        eventually("it is claimed", || nodes_under(&server, &claims).len() == 1).await;
+        server.inject(about_claims(loss));
+        // Each attempt comes later than the one before it: the fourth when somebody has claimed the item anew.
+        let attempt = |k| Fault::drop_before("multi").path(&claims).session(worker.session_id()).nth(k);
+        let attempts = [1, 2, 3].map(|k| server.inject(attempt(k)));
+        claiming.abort();
+        drop(claiming.await);
+        eventually("it is tried in vain", || server.fault_fired(attempts[2])).await;
+        server.clear_faults();
+        server.clear_log();
+        let item = soon("the next claim", queue.claim()).await.expect("it is free");
+        let has_looked =
+            || server.log().iter().any(|entry| entry.parts.iter().any(|(_, part)| *part == claims));
+        eventually("the deletion is tried again", has_looked).await;
+        for _ in 0..20 {
+            item.verify().await.expect("it stands");
+        }
+        item.ack().await.expect("ours");
+    }
+}
+
 /// Whoever hears that its claim was taken away while an acknowledgement is under way cannot know yet whose doing that is.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_claim_that_is_taken_away_while_its_end_is_in_doubt_is_told_as_lost_in_the_end() {

@@ -154,8 +154,10 @@ impl Store {
             }
             pending.is_settled = false;
             let czxid = match call.receive(VERB, server_session.multi_on(seen.on, &writes)).await? {
-                Ok(applied) => match applied.into_iter().next() {
-                    Some(Applied::Created(created)) => created.czxid,
+                // All that one transaction does has one zxid. Servers before 3.8.2 do not tell it of what was created, and as long as
+                // it is not known, a later claim of ours cannot be told from this one.
+                Ok(applied) => match applied.get(1) {
+                    Some(Applied::Set(item)) => item.mzxid,
                     _ => -1,
                 },
                 Err(WireError::Part { index, error }) => {

@@ -164,12 +164,7 @@ impl ServerSession {
             };
             let LookedAt { on, settled, found, guard: seen } = looked;
             settled.await?;
-            let is_ours = |stat: Stat| match czxid {
-                // Servers before 3.8.2 did not tell it.
-                ..=0 => stat.ephemeral_owner as u64 == server_session.session_id(),
-                czxid => stat.czxid == czxid,
-            };
-            if !found.await?.is_some_and(is_ours) {
+            if !found.await?.is_some_and(|stat| stat.czxid == czxid) {
                 return Err(WireError::NoNode);
             }
             let guard = match (guard, seen) {
