@@ -174,6 +174,21 @@ async fn a_heartbeat_notices_a_deletion_that_nobody_watches() {
     eventually("the heartbeat finds out", || !held.is_held()).await;
 }
 
+/// Whatever is written keeps the lease, and only the heartbeat looks at what is held.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_heartbeat_notices_a_deletion_also_in_a_session_that_writes_all_the_time() {
+    let server = server();
+    let (a, b) = (client_with(&server, Duration::from_secs(2)).await, client(&server).await);
+    let held = held_by(&a).await;
+    a.nodes().ensure("/record").await.expect("there");
+    b.nodes().delete(held.node(), None).await.expect("deleted");
+    let until = Instant::now() + SOON;
+    while held.is_held() {
+        assert!(Instant::now() < until, "nobody looks at it");
+        a.nodes().set("/record", b"", None).await.expect("written");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_own_release_is_no_loss() {
     let server = server();

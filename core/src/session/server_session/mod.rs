@@ -61,6 +61,8 @@ pub(crate) struct ServerSession {
     next_id: AtomicU64,
     /// The last node that a heartbeat looked at, where one heartbeat cannot look at all.
     last_checked: AtomicU64,
+    /// When a heartbeat last looked at nodes, or when the first of those came that there are now.
+    checked: AtomicU64,
     alarm_is_set: AtomicBool,
     /// It was told that the lease runs short, and it has not moved since.
     is_low: AtomicBool,
@@ -153,6 +155,7 @@ impl ServerSession {
             has_lost: AtomicBool::new(false),
             next_id: AtomicU64::new(1),
             last_checked: AtomicU64::new(0),
+            checked: AtomicU64::new(asked.0),
             alarm_is_set: AtomicBool::new(false),
             is_low: AtomicBool::new(false),
             beats_in_flight: AtomicUsize::new(0),
@@ -335,7 +338,7 @@ impl ServerSession {
             }
             self.planned.store(LOOKING, Ordering::Release);
             let listens = self.listens();
-            let due = lock(&self.lease).due(self.is_needed());
+            let due = self.beat_due();
             let due = listens.map_or(due, |moment| due.min(moment));
             self.planned.store(due.0, Ordering::Release);
             tokio::select! {
@@ -344,7 +347,7 @@ impl ServerSession {
                 () = self.interest_came.notified() => continue,
                 () = self.link_changed(link) => continue,
             }
-            if lock(&self.lease).due(self.is_needed()) > self.clock.now() {
+            if self.beat_due() > self.clock.now() {
                 // An answer that came meanwhile has moved it, or what is due is less.
                 if listens.is_some_and(|moment| moment <= self.clock.now()) {
                     self.listen();
@@ -371,6 +374,19 @@ impl ServerSession {
 
     fn is_needed(&self) -> bool {
         !lock(&self.interests).is_empty()
+    }
+
+    /// When the heart is to beat. Whatever else is written keeps the lease as well, but does not tell whether our nodes stand.
+    fn beat_due(&self) -> Moment {
+        let is_needed = self.is_needed();
+        let lease = lock(&self.lease);
+        let due = lease.due(is_needed);
+        match self.terms.mode {
+            LeaseMode::Strict if is_needed => {
+                due.min(Moment(self.checked.load(Ordering::Acquire)) + lease.interval())
+            }
+            _ => due,
+        }
     }
 
     /// When the server should be asked to say something, whatever it is.
@@ -417,7 +433,9 @@ impl ServerSession {
     }
 
     fn beat(self: &Arc<Self>) {
-        lock(&self.lease).beats(self.clock.now());
+        let now = self.clock.now();
+        lock(&self.lease).beats(now);
+        self.checked.store(now.0, Ordering::Release);
         let checks: Vec<_> = self
             .nodes_to_check()
             .into_iter()
@@ -511,7 +529,12 @@ impl ServerSession {
     /// The same for a name that others use, too. While `guard` holds, it is our node that has it.
     pub(crate) fn interest_guarded(self: &Arc<Self>, node: &str, guard: Option<Write>) -> Interest {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        lock(&self.interests).insert(id, OwnNode { path: node.to_owned(), guard });
+        let mut interests = lock(&self.interests);
+        if interests.is_empty() {
+            self.checked.store(self.clock.now().0, Ordering::Release);
+        }
+        interests.insert(id, OwnNode { path: node.to_owned(), guard });
+        drop(interests);
         // As a rule the heart looks soon enough: to wake it for each acquisition would cost more than the beat.
         if lock(&self.lease).due(true).0 < self.planned.load(Ordering::Acquire) {
             self.interest_came.notify_one();
