@@ -281,6 +281,33 @@ async fn a_claim_that_somebody_else_has_by_now_is_known_to_be_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_listens_does_not_take_the_claim_of_the_next_one_for_its_own() {
+    let server = server();
+    let (worker, other) = (client_with(&server, TEN).await, client(&server).await);
+    let (queue, next) = (End::Ack.queue(&worker), End::Ack.queue(&other));
+    queue.put(b"tea").await.expect("put");
+    let item = queue.claim().await.expect("there is one");
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let _listening = item.on_lost(move |error| tell.send(error.reason()).unwrap_or_default());
+    eventually("it watches its claim", || server.watch_count() > 0).await;
+
+    let no_heartbeat =
+        || Fault::drop_before("multi").path("/**/claims/*").session(worker.session_id()).forever();
+    let away = server.inject(no_heartbeat());
+    server.inject(Fault::refuse_connections(1).forever());
+    eventually("it is away", || server.fault_fired(away)).await;
+    let theirs = taken_over(&server, &other, &next).await;
+    server.clear_faults();
+    // Only the watch tells: at the end of the lease it would be a loss of the session.
+    server.inject(no_heartbeat());
+    assert_eq!(soon("the loss", told).await, Ok(Some(LostReason::Deleted)));
+    server.clear_faults();
+    theirs.verify().await.expect("it stands");
+    theirs.ack().await.expect("theirs");
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_asks_whether_a_claim_stands_that_somebody_else_has_hears_that_it_does_not() {
     let server = server();
     let (worker, other) = (client(&server).await, client(&server).await);

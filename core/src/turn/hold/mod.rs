@@ -122,7 +122,7 @@ impl Hold {
             // Who was asked while it waited reads that again, and then says again who it is.
             OwnNodeWatch::Armed(watch) => {
                 let armed = Some(watch).filter(|_| !is_revoked);
-                Follower::start(&session, &server_session, &node.path, armed, says.clone())
+                Follower::start(&session, &server_session, node, armed, says.clone())
             }
             OwnNodeWatch::Followed(follower) => follower,
         });

@@ -110,9 +110,8 @@ impl Hold {
         let is_watching = std::mem::replace(&mut lock(&self.inner).watches_own_nodes, true);
         if !is_watching && self.tenure() == Tenure::Held {
             let says = self.says.clone();
-            let start = |node: &Node| {
-                Follower::start(&self.session, &self.server_session, &node.path, None, says.clone())
-            };
+            let start =
+                |node: &Node| Follower::start(&self.session, &self.server_session, node, None, says.clone());
             self.heed(self.nodes.iter().map(start).collect());
         }
     }
@@ -140,16 +139,16 @@ impl Follower {
     pub(crate) fn start(
         session: &Arc<Session>,
         server_session: &Arc<ServerSession>,
-        node: &str,
+        node: &Node,
         armed: Option<Watch>,
         says: Arc<[u8]>,
     ) -> Arc<Follower> {
         let follower = Arc::new(Follower(Mutex::default()));
         // Sent here and not in the task, so that the watch is armed before anything the caller does next.
-        let first = armed.ok_or_else(|| server_session.watch_data(node));
+        let first = armed.ok_or_else(|| server_session.watch_data(&node.path));
         let (clock, retry) = (session.clock().clone(), session.options().retry.clone());
         let following =
-            follower.clone().follow(clock, retry, server_session.clone(), node.to_owned(), says, first);
+            follower.clone().follow(clock, retry, server_session.clone(), node.clone(), says, first);
         session.clock().spawn(Box::pin(following));
         follower
     }
@@ -198,10 +197,11 @@ impl Follower {
         clock: Arc<dyn Clock>,
         retry: RetryOptions,
         server_session: Arc<ServerSession>,
-        node: String,
+        node: Node,
         says: Arc<[u8]>,
         first: Result<Watch, Flight<(Vec<u8>, Stat, Watch)>>,
     ) {
+        let Node { path: node, czxid, .. } = node;
         let pause = || GrowingPause::new(retry.base, retry.max);
         let mut next = first;
         let mut is_changed = false;
@@ -212,6 +212,8 @@ impl Follower {
             let (event, asked, request) = match next {
                 Ok(watch) => (Some(watch), false, None),
                 Err(flight) => match flight.await {
+                    // Claims have the names of their items: while nobody heard, ours went, and this is the next one's.
+                    Ok((_, stat, _)) if czxid > 0 && stat.czxid > czxid => (None, false, None),
                     Ok((data, stat, watch)) => {
                         let request = is_request(&data).then_some(stat);
                         let version = request.map(|stat| stat.version);
