@@ -60,7 +60,7 @@ impl Session {
             let created = server_session.create(top, b"", mode).await;
             is_ours = created.is_ok() && mode == CreateMode::Container;
             if mode == CreateMode::Container {
-                self.containers.learn(link, &created);
+                self.containers.learn(server_session.session_id(), link, &created);
             } else if is_refused && matches!(created, Ok(_) | Err(WireError::NodeExists)) {
                 // It was not for the path that the container was refused.
                 self.containers.refused();

@@ -189,7 +189,7 @@ impl ServerSession {
         let all = self.send(Request::Get, Proof::None, bytes, |wire| wire.get_each(paths));
         let server_session = self.clone();
         let learnt = move |answers| {
-            server_session.several_reads.learn(link, &answers);
+            server_session.several_reads.learn(server_session.session_id(), link, &answers);
             Arc::new(Mutex::new(answers))
         };
         let all = all.map(learnt).shared();

@@ -136,7 +136,7 @@ impl ServerSession {
         let (server_session, path, told) = (self.clone(), path.to_owned(), self.own_ephemerals(path));
         Box::pin(async move {
             let told = told.await;
-            server_session.own_list.learn(link, &told);
+            server_session.own_list.learn(server_session.session_id(), link, &told);
             match told {
                 Ok(nodes) => {
                     let here = nodes.iter().filter(|node| path::parent(node) == path);

@@ -1,9 +1,11 @@
-//! What a server may not know. Its first use tells: it is refused. Some servers hang up without a word; so what a connection dies
-//! on twice is not there, unless it has worked before.
+//! What a server may not know. Its first use tells: it is refused. Some servers hang up without a word; so what two connections
+//! die on is not there, unless it has worked before.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Link, LinkState, WireError};
+use crate::mutex::lock;
 
 /// Whether the server of that session is asked for nothing that came after ZooKeeper 3.4. ZooKeeper makes its ids of a number of
 /// the server and the time; ClickHouse Keeper and RaftKeeper count theirs. What came later they know in some versions, or where a
@@ -20,7 +22,15 @@ const DEATHS: usize = 2;
 pub(crate) struct Capability {
     is_absent: AtomicBool,
     is_known: AtomicBool,
-    deaths: AtomicUsize,
+    deaths: Mutex<Deaths>,
+}
+
+/// Connections that died with a use under way.
+#[derive(Default)]
+struct Deaths {
+    count: usize,
+    /// The session and the generation of the last one that a use was told of: several on it die together.
+    last: Option<(u64, u64)>,
 }
 
 impl Capability {
@@ -40,17 +50,24 @@ impl Capability {
 
     /// A connection died with its use under way.
     pub(crate) fn died(&self) {
-        let deaths = self.deaths.fetch_add(1, Ordering::AcqRel) + 1;
-        if deaths >= DEATHS && !self.is_known.load(Ordering::Acquire) {
+        let mut deaths = lock(&self.deaths);
+        deaths.count += 1;
+        if deaths.count >= DEATHS && !self.is_known.load(Ordering::Acquire) {
             self.refused();
         }
     }
 
-    /// What came of one use; `link` is how the connection stood when it was asked for.
-    pub(crate) fn learn<T>(&self, link: Link, answer: &Result<T, WireError>) {
+    /// What came of one use in that session; `link` is how the connection stood when it was asked for.
+    pub(crate) fn learn<T>(&self, session: u64, link: Link, answer: &Result<T, WireError>) {
         match answer {
             Err(WireError::Unimplemented) => self.refused(),
-            Err(WireError::ConnectionLoss) if link.state == LinkState::Up => self.died(),
+            Err(WireError::ConnectionLoss) if link.state == LinkState::Up => {
+                let connection = Some((session, link.generation));
+                let is_first = std::mem::replace(&mut lock(&self.deaths).last, connection) != connection;
+                if is_first {
+                    self.died();
+                }
+            }
             // It never got there, or is doubtful for another reason.
             Err(WireError::ConnectionLoss | WireError::SessionEnded) => {}
             Err(WireError::BadRequest(_) | WireError::TooLarge(_)) => {}
@@ -63,8 +80,11 @@ impl Capability {
 mod tests {
     use super::*;
 
-    const UP: Link = Link { generation: 1, state: LinkState::Up };
     const LOSS: Result<(), WireError> = Err(WireError::ConnectionLoss);
+
+    fn up(generation: u64) -> Link {
+        Link { generation, state: LinkState::Up }
+    }
 
     #[test]
     fn the_sessions_of_servers_that_count_them_are_known_by_their_ids() {
@@ -76,27 +96,44 @@ mod tests {
     #[test]
     fn what_is_refused_is_not_asked_for_again() {
         let containers = Capability::default();
-        containers.learn(UP, &Err::<(), _>(WireError::Unimplemented));
+        containers.learn(1, up(1), &Err::<(), _>(WireError::Unimplemented));
         assert!(containers.is_absent());
     }
 
     #[test]
-    fn what_a_connection_dies_on_twice_is_not_there() {
+    fn what_two_connections_die_on_is_not_there() {
         let containers = Capability::default();
-        containers.learn(UP, &LOSS);
+        containers.learn(1, up(1), &LOSS);
         let down = Link { generation: 2, state: LinkState::Down };
-        containers.learn(down, &LOSS);
+        containers.learn(1, down, &LOSS);
         assert!(!containers.is_absent(), "once may be chance, and without a connection nothing dies");
-        containers.learn(UP, &LOSS);
+        containers.learn(1, up(3), &LOSS);
+        assert!(containers.is_absent());
+    }
+
+    #[test]
+    fn what_was_under_way_twice_when_a_connection_died_has_had_one_chance() {
+        let containers = Capability::default();
+        containers.learn(1, up(1), &LOSS);
+        containers.learn(1, up(1), &LOSS);
+        assert!(!containers.is_absent());
+    }
+
+    /// Some servers end the session with its connection, so that each has a first one.
+    #[test]
+    fn the_first_connections_of_two_sessions_are_two() {
+        let containers = Capability::default();
+        containers.learn(1, up(1), &LOSS);
+        containers.learn(2, up(1), &LOSS);
         assert!(containers.is_absent());
     }
 
     #[test]
     fn what_has_worked_is_there_whatever_connections_die_of() {
         let containers = Capability::default();
-        containers.learn(UP, &Err::<(), _>(WireError::NodeExists));
-        for _ in 0..5 {
-            containers.learn(UP, &LOSS);
+        containers.learn(1, up(1), &Err::<(), _>(WireError::NodeExists));
+        for generation in 1..=5 {
+            containers.learn(1, up(generation), &LOSS);
         }
         assert!(!containers.is_absent());
     }
