@@ -338,7 +338,8 @@ impl Items {
             let stands = || claims.get(item.node()).is_some_and(|made| *made as u64 == item.fencing_token());
             let stood = worker.stood.filter(|(look, _)| *look == looks);
             let (_, stands) = *worker.stood.insert(stood.unwrap_or_else(|| (looks, stands())));
-            if stands || item.is_being_settled() {
+            // Who has let it go is told of no loss, also while nobody has confirmed that the claim is deleted.
+            if stands || item.is_being_settled() || item.is_released() {
                 worker.gone_since = None;
                 return true;
             }
