@@ -8,7 +8,7 @@ use crate::support::ground::grounds;
 use crate::support::rounds::{Ledger, PATH, READY, TEN, count_is, done, entering, leaving, nothing_left, of};
 use crate::support::{eventually, options, soon};
 use zkrecipes::{CreateMode, ErrorKind, blocking};
-use zkrecipes_embedded::LogEntry;
+use zkrecipes_embedded::{Fault, LogEntry};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_enter_and_leave_together_round_after_round() {
@@ -104,6 +104,42 @@ async fn who_leaves_last_looks_once_at_the_last_few() {
     }
     println!("{swift} of 30 rounds were swift");
     nothing_left(&ground, &a).await;
+}
+
+/// A member that is late for a round hears of it late, or deletes its node late: by then the next one is declared with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_late_for_one_round_is_in_the_next_one_that_counts_it() {
+    let second = Duration::from_secs(1);
+    for late in [
+        Fault::delay_reply("getData", second).path(READY),
+        // Its node has a number.
+        Fault::delay_request("multi|delete", second).path(&format!("{PATH}/*-of-2-0*")),
+    ] {
+        let server = crate::support::server();
+        let clients = [
+            crate::support::client_with(&server, TEN).await,
+            crate::support::client_with(&server, TEN).await,
+        ];
+        let [others, its] = &clients;
+        let members = [of(others, 2), of(others, 2)];
+        for member in members.each_ref().map(entering) {
+            done("enter", member).await;
+        }
+        let (one, last) = (of(its, 2), of(others, 2));
+        let fault = server.inject(late.session(its.session_id()));
+        let its_enter = entering(&one);
+        eventually("it is late", || server.fault_fired(fault)).await;
+        count_is(others, 4).await;
+        for member in members.each_ref().map(leaving) {
+            done("leave", member).await;
+        }
+        done("two, as far as anybody knows", entering(&last)).await;
+        done("it was counted", its_enter).await;
+        for member in [leaving(&last), leaving(&one)] {
+            done("leave", member).await;
+        }
+        count_is(others, 0).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

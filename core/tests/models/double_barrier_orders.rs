@@ -68,6 +68,7 @@ fn without_any_of_its_rules_a_promise_breaks() {
         ("asks_for_numbers", Rules { asks_for_numbers: false, ..CODE }),
         ("tidies", Rules { tidies: false, ..CODE }),
         ("gives_up_by_version", Rules { gives_up_by_version: false, ..CODE }),
+        ("looks_when_late", Rules { looks_when_late: false, ..CODE }),
         ("ends_by_version", Rules { ends_by_version: false, ..CODE }),
         ("waits_for_others", Rules { waits_for_others: false, ..CODE }),
         ("declares_again", Rules { declares_again: false, ..CODE }),

@@ -38,6 +38,8 @@ struct Round {
     declared: Instant,
     /// Node and name.
     members: Vec<(String, String)>,
+    /// Of which session the node of each of them is.
+    sessions: BTreeMap<String, i64>,
 }
 
 #[derive(Default)]
@@ -46,6 +48,11 @@ struct Member {
     since: Instant,
     /// Which round it is in, or was in last.
     round: Option<usize>,
+    /// Whether it has left the last round as one should: what a call that failed or was dropped leaves may be counted until it is
+    /// gone.
+    has_left: bool,
+    /// The same when it came.
+    had_left: bool,
 }
 
 impl Rounds {
@@ -64,7 +71,9 @@ impl Rounds {
     // ---- what members do
 
     pub fn comes(&self, name: &str, now: Instant) {
-        self.0.lock().members.entry(name.to_owned()).or_default().since = now;
+        let rounds = &mut *self.0.lock();
+        let member = rounds.members.entry(name.to_owned()).or_default();
+        (member.since, member.had_left) = (now, std::mem::take(&mut member.has_left));
     }
 
     /// It has been let in; why that cannot be.
@@ -74,6 +83,14 @@ impl Rounds {
         let is_its = |round: &Round| {
             round.declared >= member.since && round.members.iter().any(|(_, other)| other == name)
         };
+        // Of a node that came without an answer, and went with its session, nobody knows whether it was counted.
+        let mut sessions =
+            rounds.declared.iter().rev().filter(|round| is_its(round)).map(|round| round.sessions.get(name));
+        if member.had_left && sessions.next().is_some_and(|last| sessions.any(|session| session == last)) {
+            return Some(format!(
+                "{name} is let in, and was not into a round before that was declared with it"
+            ));
+        }
         let round = rounds.declared.iter().rposition(is_its);
         let before = std::mem::replace(&mut member.round, round);
         match round {
@@ -90,6 +107,9 @@ impl Rounds {
         let others = round.members.iter().filter(|(_, other)| other != name);
         let mut there = others.filter(|(node, _)| rounds.standing.contains_key(node));
         let wrong = there.next().map(|(_, other)| format!("{name} was let out, and {other} is still there"));
+        if let Some(member) = rounds.members.get_mut(name) {
+            member.has_left = true;
+        }
         if is_calm {
             rounds.through.insert(name.to_owned());
         }
@@ -147,11 +167,13 @@ impl Inner {
         let different: BTreeSet<_> = members.iter().map(|(_, (_, session, name))| (session, name)).collect();
         let wrong = (different.len() < self.parties)
             .then(|| format!("a round of {} was declared with {different:?}", self.parties));
+        let first = members.iter().take(self.parties);
+        let sessions = first.map(|(_, (_, session, name))| (name.clone(), *session)).collect();
         let members: Vec<_> =
             members.into_iter().map(|(node, (.., name))| (node.clone(), name.clone())).collect();
         tell!(sim, "a round is declared, there are {}", all_of(&members));
         let members = members.into_iter().take(self.parties).collect();
-        self.declared.push(Round { declared: sim.now(), members });
+        self.declared.push(Round { declared: sim.now(), members, sessions });
         wrong
     }
 }

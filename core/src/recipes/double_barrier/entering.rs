@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::agreement::{BarrierHandle, agree, check_agreement, check_agreement_again, list_children};
 use super::coming_back::{come_back, declarations};
-use super::giving_up::{delete_given_up, give_up_unless_declared};
+use super::giving_up::{LastLook, delete_given_up, delete_unless_declared, give_up_unless_declared};
 use super::layout::{self, Member, Round, members};
 use super::leaving::end_round;
 use super::place::{self, ENTER as VERB, Inside, MOMENT, MemberPlace};
@@ -29,8 +29,9 @@ enum MemberEnd {
     Inside(Round),
     /// Its node or its session is gone.
     Gone,
-    /// A round is on that is not ours: it has its members, or they died in it.
-    Late(Round),
+    /// It was late for a round that is not ours, and has its members, or had them; and its node is gone. `None`: nothing else is
+    /// known of that round.
+    Late(Option<Round>),
 }
 
 pub(super) async fn enter(
@@ -55,12 +56,8 @@ pub(super) async fn enter(
                 }
             }
             Ok(MemberEnd::Gone) => {}
-            Ok(MemberEnd::Late(round)) => {
-                // Peers would wait for our node, too, before they leave.
-                let gone = place.leave(call, VERB).await;
-                gone.or_else(|error| if error.kind() == ErrorKind::Lost { Ok(()) } else { Err(error) })?;
-                end_round(barrier, &round, None, call, VERB).await?;
-            }
+            Ok(MemberEnd::Late(Some(round))) => end_round(barrier, &round, None, call, VERB).await?,
+            Ok(MemberEnd::Late(None)) => {}
             Err(error) if matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Mismatch) => {
                 // Others may have been let in with us meanwhile.
                 return match session.within_grace(give_up_unless_declared(barrier, place)).await {
@@ -96,7 +93,19 @@ async fn enter_once(
         let names = list_children(barrier, place, call).await?;
         check_agreement(barrier, &names.unwrap_or_default())?;
     }
-    take_part(barrier, place, came, call).await
+    let round = match take_part(barrier, place, came, call).await? {
+        MemberEnd::Late(round) => round,
+        end => return Ok(end),
+    };
+    // Peers would wait for our node, too, before they leave.
+    Ok(match delete_unless_declared(barrier, place, call).await? {
+        None => MemberEnd::Gone,
+        Some(LastLook::In(next)) => MemberEnd::Inside(next),
+        Some(LastLook::Gone(_)) => {
+            place.gone();
+            MemberEnd::Late(round)
+        }
+    })
 }
 
 /// How it was when our node was created.
@@ -261,7 +270,7 @@ async fn take_part(
                     },
                 };
                 if !is_ours {
-                    return Ok(MemberEnd::Late(round));
+                    return Ok(MemberEnd::Late(Some(round)));
                 }
                 place.tell_when_over(over);
                 place.found_in(&round, ready, data);
@@ -278,7 +287,7 @@ async fn take_part(
                 }
                 // It may have been without us, and be over. If it is on, nobody is to wait for our node: we come again.
                 if is_declared {
-                    return Ok(MemberEnd::Gone);
+                    return Ok(MemberEnd::Late(None));
                 }
             }
             // Of another round, and gone meanwhile: this one has yet to be declared.

@@ -54,8 +54,24 @@ pub(super) async fn give_up_unless_declared(
     }
 }
 
+/// Deletes the node of a member that is late for a round, unless the next one was declared with it meanwhile: a round ends as
+/// soon as its own members have left, and whoever comes then counts ours. `None`: its session has ended first.
+pub(super) async fn delete_unless_declared(
+    barrier: &BarrierHandle,
+    place: &mut MemberPlace,
+    call: &mut Call,
+) -> Result<Option<LastLook>> {
+    while !place.server_session.has_ended() {
+        match call.receive(ENTER, look_and_delete(barrier, place)).await? {
+            Ok(look) => return Ok(Some(look)),
+            Err(error) => call.retry_or_refuse(error, ENTER, &barrier.path).await?,
+        }
+    }
+    Ok(None)
+}
+
 /// What a member that gives up sees.
-enum LastLook {
+pub(super) enum LastLook {
     /// The round that its node belongs to.
     In(Round),
     /// To none, and the node is gone; so many children there were, if that was seen.

@@ -28,8 +28,9 @@
 //! 3. Every other member has a watch on `ready`, and reads it when it is created. If its number is there, it has
 //!    entered, and watches for the end of `ready`. `ready` stands until the round is over, so that a slow member cannot
 //!    miss it.
-//! 4. A member that is not in that round has come too late: it deletes its node, waits until the round is over, and
-//!    enters anew with a new node. So in the next round, too, one member is the last to create its node.
+//! 4. A member that is not in that round has come too late: it deletes its node as in 6, waits until the round is over, and
+//!    enters anew with a new node. So in the next round, too, one member is the last to create its node. If the next round
+//!    was declared with its node meanwhile, it has entered that one.
 //! 5. Leaving deletes the member's node. The anchor keeps its own until the nodes of all other members have gone, and
 //!    then deletes both it and `ready` in one transaction. The end of `ready` tells all others that the round is over:
 //!    one wake-up for each ([`leaving`]).

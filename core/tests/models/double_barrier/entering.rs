@@ -154,7 +154,7 @@ impl Barrier {
         match is_ours {
             true if round.chosen & (1 << own) == 0 => Err("let in by a round that it does not belong to"),
             true => Ok(At::Inside(own, round)),
-            false => Ok(At::Late(own, round)),
+            false => Ok(At::GivingUp(own, Some(round))),
         }
     }
 

@@ -32,9 +32,9 @@ impl Barrier {
                 | At::Correcting(own, ..)
                 | At::Refused(own)
                 | At::Checking(own, _)
-                | At::GivingUp(own)
-                | At::Looking(own, _)
-                | At::Deleting(own, _)
+                | At::GivingUp(own, _)
+                | At::Looking(own, ..)
+                | At::Deleting(own, ..)
                 | At::Inside(own, _)
                     if is_in(*own) =>
                 {

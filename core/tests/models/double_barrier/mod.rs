@@ -61,18 +61,17 @@ pub enum At {
     Refused(u8),
     /// A round for another number is on.
     Checking(u8, Round),
-    /// Its time is over.
-    GivingUp(u8),
+    /// Its time is over; or it is late for that round.
+    GivingUp(u8, Option<Round>),
     /// Has read the version of the path.
-    Looking(u8, u8),
-    Deleting(u8, u8),
+    Looking(u8, u8, Option<Round>),
+    Deleting(u8, u8, Option<Round>),
     /// Its session has ended while it waited; whether it knows how many rounds had been declared when it came.
     Returning(u8, bool),
     /// Has listed the names: whether its own stands, and the version of the path; and whether a round was declared since.
     Reading(u8, bool, u8, Option<bool>),
     TakingOver(u8, Round, bool),
     Removing(u8, u8, bool),
-    Late(u8, Round),
     Inside(u8, Round),
     /// Has left, and waits for the anchor.
     Left(Round),
@@ -130,6 +129,8 @@ pub struct Rules {
     pub tidies: bool,
     /// `last_look`: the version goes with the deletion.
     pub gives_up_by_version: bool,
+    /// `delete_unless_declared`: who is late looks whether the next round was declared with it.
+    pub looks_when_late: bool,
     /// `over`: the version goes with the deletion of `ready`.
     pub ends_by_version: bool,
     /// `over`: it waits until no other member of the round stands.
@@ -155,6 +156,7 @@ pub const CODE: Rules = Rules {
     asks_for_numbers: true,
     tidies: true,
     gives_up_by_version: true,
+    looks_when_late: true,
     ends_by_version: true,
     waits_for_others: true,
     declares_again: true,
@@ -312,31 +314,38 @@ impl Barrier {
             }
             At::Refused(own) => {
                 // It gives up as one whose time is over, and does not come again.
-                let mut next = world.with(member, At::GivingUp(own));
+                let mut next = world.with(member, At::GivingUp(own, None));
                 next.members[member].1 = ROUNDS;
                 tell("mismatch", Ok(next));
             }
             At::Checking(own, round) => {
                 for (view, after) in told {
                     let came_first = self.first(&view) == Some(self.group(member));
-                    let at = if came_first { At::Late(own, round) } else { At::Refused(own) };
+                    let late = At::GivingUp(own, Some(round));
+                    let at = if came_first { late } else { At::Refused(own) };
                     tell("take_part, list", Ok(after.with(member, at)));
                 }
             }
-            At::GivingUp(own) => {
+            At::GivingUp(own, late @ Some(_)) if !self.rules.looks_when_late => {
+                steps.push(self.last_look(world, member, (own, world.now.version, late)));
+            }
+            At::GivingUp(own, late) => {
                 for (view, after) in told {
-                    tell("last_look, version", Ok(after.with(member, At::Looking(own, view.version))));
+                    let at = At::Looking(own, view.version, late);
+                    tell("last_look, version", Ok(after.with(member, at)));
                 }
             }
-            At::Looking(own, version) => {
+            At::Looking(own, version, late) => {
                 for (view, after) in told {
                     let declared = view.ready.filter(|round| self.includes(round, &view, own));
-                    let at =
-                        declared.map_or(Ok(At::Deleting(own, version)), |round| self.learn(round, own, true));
+                    let deleting = At::Deleting(own, version, late);
+                    let at = declared.map_or(Ok(deleting), |round| self.learn(round, own, true));
                     tell("last_look, ready", at.map(|at| after.with(member, at)));
                 }
             }
-            At::Deleting(own, version) => steps.push(self.last_look(world, member, own, version)),
+            At::Deleting(own, version, late) => {
+                steps.push(self.last_look(world, member, (own, version, late)))
+            }
             // Behind a write of the quorum: it sees all.
             At::Returning(own, knows) => {
                 let mut next = *world;
@@ -354,11 +363,6 @@ impl Barrier {
             At::TakingOver(own, round, knows) => self.take_over(world, member, (own, round, knows), steps),
             At::Removing(own, version, knows) => {
                 tell("come_back, delete", self.remove(world, member, (own, version, knows)));
-            }
-            At::Late(own, round) => {
-                let mut next = *world;
-                next.write(Some(member), |server| server.delete(own));
-                tell("late", Ok(next.with(member, At::Over(Ending { own: None, round, enters: true }))));
             }
             At::Inside(own, round) => tell("leave", Ok(self.leave(world, member, own, round))),
             At::Left(round) => {
@@ -411,7 +415,10 @@ impl Barrier {
             | At::Declaring(own, _)
             | At::Waiting(own, _)
             | At::Comparing(own, ..)
-            | At::Correcting(own, ..) => (Some(own), false),
+            | At::Correcting(own, ..)
+            | At::GivingUp(own, Some(_))
+            | At::Looking(own, _, Some(_))
+            | At::Deleting(own, _, Some(_)) => (Some(own), false),
             At::Inside(own, _) => (Some(own), true),
             _ => (None, false),
         };
@@ -437,7 +444,7 @@ impl Barrier {
             steps.push(Step {
                 who: member,
                 what: "runs out of time",
-                to: Ok(over.with(member, At::GivingUp(own))),
+                to: Ok(over.with(member, At::GivingUp(own, None))),
             });
         }
     }
