@@ -20,6 +20,7 @@ mod requests;
 mod returning_names;
 mod sharded;
 mod taking;
+mod unseen_claims;
 mod waiting;
 
 use std::time::Duration;

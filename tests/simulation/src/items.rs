@@ -98,6 +98,8 @@ struct Fate {
     last: Option<Place>,
     /// How often it became a dead letter.
     deaths: u64,
+    /// How many claims of it were given to nobody, as the server has it at most.
+    unseen: u32,
 }
 
 /// Who works on an item, or has it in hand.
@@ -122,6 +124,8 @@ struct ItemNode {
     is_dead: bool,
     /// The item whose effect it is.
     effect: Option<String>,
+    /// The name and the czxid of the node of an item, and how many claims of it were given to nobody.
+    unseen: Option<((String, i64), u32)>,
 }
 
 impl ItemNode {
@@ -132,6 +136,7 @@ impl ItemNode {
             item: item_in(node).map(Arc::from),
             is_dead: node.path.contains("__dead__/"),
             effect: node.path.strip_prefix(EFFECT).map(|number| format!("item {number}")),
+            unseen: unseen(node),
         }
     }
 }
@@ -236,7 +241,7 @@ impl Items {
         let (fate, wrong) = items.look_up(item.data(), "claimed", now);
         fate.claim = Some((host, claim));
         fate.newest = fate.newest.max(item.fencing_token());
-        let is_too_often = most.is_some_and(|most| attempts > most) || attempts == 0;
+        let is_too_often = most.is_some_and(|most| attempts > most + fate.unseen) || attempts == 0;
         let wrong = wrong.filter(|_| !is_late);
         wrong.or_else(|| is_too_often.then(|| format!("{item:?} was claimed, and {most:?} is the most")))
     }
@@ -265,8 +270,8 @@ impl Items {
     pub fn given_back(&self, item: &Item, deaths: u64) -> Option<String> {
         let items = self.0.lock();
         let name = name_of(item.data());
-        let is_last = items.attempts.is_some_and(|most| item.attempts() >= most);
         let fate = items.all.get(&name)?;
+        let is_last = items.attempts.is_some_and(|most| item.attempts() >= most + fate.unseen);
         (is_last && fate.deaths == deaths)
             .then(|| format!("{name} was given back after its last attempt, and is no dead letter"))
     }
@@ -280,6 +285,7 @@ impl Items {
         let mut wrong = None;
         let claims = items.nodes.iter().filter(|(_, role)| role.is_claim);
         items.claims = claims.map(|(node, _)| (node.path.clone(), node.czxid)).collect();
+        let unseen: BTreeMap<_, _> = items.nodes.iter().filter_map(|(_, role)| role.unseen.clone()).collect();
         let pauses = items.nodes.iter().filter_map(|(_, role)| role.paused_until);
         items.paused_until = pauses.fold(items.paused_until, i64::max);
         for (node, role) in items.nodes.iter() {
@@ -301,9 +307,16 @@ impl Items {
         stirred.extend(items.placed.iter().cloned());
         for name in &stirred {
             let Some(fate) = items.all.get_mut(&**name) else { continue };
-            let place = places.get(name).map(|(place, _)| *place);
+            let (place, node) = places.get(name).map(|(place, node)| (*place, node)).unzip();
             fate.place = place;
+            // Those that were put together have one czxid.
+            let of_it =
+                node.and_then(|node| unseen.get(&(node.path.rsplit_once('/')?.1.to_owned(), node.czxid)));
+            fate.unseen = fate.unseen.max(of_it.copied().unwrap_or(0));
             let Some(place) = place else { continue };
+            if of_it.is_some_and(|unseen| i32::try_from(*unseen).is_ok_and(|unseen| unseen > place.version)) {
+                wrong = Some(format!("more claims of {name} were given to nobody than there were"));
+            }
             let before = fate.last.replace(place);
             if fate.is_over || fate.has_effect {
                 wrong = Some(format!("somebody has {name}, and there it is"));
@@ -316,7 +329,11 @@ impl Items {
                 sim.ledger.count(|tally| tally.deaths += 1);
                 tell!(sim, "{name} is a dead letter");
                 let claims = before.and_then(|before| u32::try_from(before.version).ok());
-                if items.attempts.is_none() || claims != items.attempts {
+                // Of those that nobody was given the last may be written down when it is on its way there.
+                let unseen = std::mem::take(&mut fate.unseen);
+                let are_right =
+                    |most: u32| claims.is_some_and(|claims| (most..=most + unseen).contains(&claims));
+                if !items.attempts.is_some_and(are_right) {
                     wrong = Some(format!(
                         "{name} is a dead letter after {claims:?} claims of {:?}",
                         items.attempts
@@ -455,6 +472,13 @@ impl Fate {
 /// Until when an item is paused, if a node says so.
 fn paused_until(node: &Node) -> Option<i64> {
     node.path.rsplit_once('~')?.1.split_once('-')?.0.parse().ok()
+}
+
+/// Which item a node is about, by the name and the czxid of its node, and how many claims of it were given to nobody.
+fn unseen(node: &Node) -> Option<((String, i64), u32)> {
+    let name = node.path.strip_suffix("~unseen")?.rsplit_once('/')?.1;
+    let (czxid, count) = std::str::from_utf8(&node.data).ok()?.split_once(' ')?;
+    Some(((name.to_owned(), czxid.parse().ok()?), count.parse().ok()?))
 }
 
 /// Which item a node is; `None` if it is none.

@@ -5,6 +5,7 @@
 //!    that was given back, or proves that there is none.
 //! 2. An `ack` removes the item and our node in one transaction, which checks that the node still is ours.
 //! 3. A `nack` gives the item back, and lets it step aside for a while. After the last attempt it moves it to the dead letters.
+//! 4. A claim that nobody was given is written down, and counts for nothing (`unseen_claims`).
 //!
 //! Who may not delete the item could never acknowledge it, and who may not delete the claim never give it back. So whether we
 //! may is asked once, before the first claim.
@@ -21,6 +22,7 @@ use super::dead_letter_header::DeadLetterHeader;
 use super::layout::{ItemName, ItemPause, make_claims};
 use super::listing::{HandedOutItem, ReadItem};
 use super::store::Store;
+use super::unseen_claims::UnseenClaims;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::futures::unless;
@@ -97,9 +99,9 @@ impl Store {
                 out.mark_gone();
                 continue;
             };
-            let alive = self.move_if_dead(&session, out, &seen).await?;
+            let alive = self.move_if_dead(&mut call, VERB, out, &seen).await?;
             let Some((out, data, rest)) = alive else { continue };
-            let attempts = seen.stat.version + 1;
+            let (attempts, czxid) = (seen.stat.version + 1, seen.stat.czxid);
             let Some((grant, out)) = self.win(&session, &mut call, out, seen).await? else {
                 continue;
             };
@@ -116,7 +118,7 @@ impl Store {
                 return Err(Error::closed("client").with_path(&self.layout.path));
             }
             let (store, is_seen) = (self.clone(), Default::default());
-            let claimed = Claimed { store, node, name, data, rest, attempts, is_over, is_seen };
+            let claimed = Claimed { store, node, name, czxid, data, rest, attempts, is_over, is_seen };
             return Ok(Item::new(Held::of(client, hold), claimed));
         }
     }
@@ -124,7 +126,7 @@ impl Store {
     /// Sends the transaction of the claim; `None` if somebody else was faster, or the item has to be read again: what is
     /// written leaves on the connection on which it was read, or not at all.
     async fn win(
-        &self,
+        self: &Arc<Self>,
         session: &Arc<Session>,
         call: &mut Call,
         mut out: HandedOutItem,
@@ -141,10 +143,13 @@ impl Store {
         let guard = Write::Check { path: out.path(), version: Some(version + 1) };
         let server_session = call.server_session(VERB).await?;
         let mut pending = PendingClaim {
+            store: self.clone(),
             server_session: server_session.clone(),
+            item_czxid: seen.stat.czxid,
             node: node.clone(),
             said,
             guard: guard.clone(),
+            grant: None,
             is_settled: true,
         };
         loop {
@@ -203,7 +208,6 @@ impl Store {
                     return Err(refusal(error, VERB, &self.layout.path));
                 }
             };
-            pending.is_settled = true;
             out.mark_claimed();
             self.listing.count_race(false, session.now());
             deletable::settle(&server_session, &self.layout.items);
@@ -214,7 +218,11 @@ impl Store {
             // Each claim raises the version of the item.
             grant.guard = Some(Box::new(guard));
             grant.is_claim = true;
-            return Ok(grant.becomes_firm(call, VERB).await?.then_some((grant, out)));
+            if !pending.grant.insert(grant).becomes_firm(call, VERB).await? {
+                return Ok(None);
+            }
+            pending.is_settled = true;
+            return Ok(pending.grant.take().map(|grant| (grant, out)));
         }
     }
 
@@ -243,20 +251,24 @@ fn never_done(items: &str) -> Error {
     .with_path(items)
 }
 
-/// A claim that may or may not have been made. Dropped unsettled, it is deleted if it was.
+/// A claim that may or may not have been made, or is not to be given to anybody yet. Dropped unsettled, it is deleted if it was made.
 struct PendingClaim {
+    store: Arc<Store>,
     server_session: Arc<ServerSession>,
+    item_czxid: i64,
     node: String,
     said: Vec<u8>,
     /// Holds as long as no other claim has the name: see [`Grant::guard`].
     guard: Write,
+    /// If it was made.
+    grant: Option<Grant>,
     is_settled: bool,
 }
 
 impl PendingClaim {
     /// After a lost answer: the czxid of the node if it is ours. A quorum write that changes nothing goes ahead of the read:
     /// when it is answered, what was asked before has been decided.
-    async fn recover(&self, call: &mut Call) -> Result<Option<i64>> {
+    async fn recover(&mut self, call: &mut Call) -> Result<Option<i64>> {
         loop {
             if self.server_session.has_ended() {
                 return Ok(None);
@@ -282,8 +294,13 @@ impl PendingClaim {
 impl Drop for PendingClaim {
     fn drop(&mut self) {
         if !self.is_settled && self.server_session.process().is_present() {
+            // One who deletes it is enough.
+            self.grant.iter_mut().for_each(|grant| grant.nodes.clear());
             let (node, said) = (std::mem::take(&mut self.node), std::mem::take(&mut self.said));
-            drop(self.server_session.delete_own_in_background(node, said, self.guard.clone()));
+            let (store, session, item) =
+                (self.store.clone(), self.server_session.clone(), path::name(&node).to_owned());
+            let noted = Box::pin(store.note_unseen(session, item, self.item_czxid));
+            drop(self.server_session.delete_own_in_background(node, said, self.guard.clone(), noted));
         }
     }
 }
@@ -323,6 +340,8 @@ pub(super) struct Claimed {
     /// The path of the item.
     pub(super) node: String,
     pub(super) name: ItemName,
+    /// The czxid of the item.
+    pub(super) czxid: i64,
     pub(super) data: Vec<u8>,
     /// What is left for others in the same node.
     pub(super) rest: Option<Vec<u8>>,
@@ -494,8 +513,14 @@ impl ItemWork {
         // one of the same name.
         let (mut writes, goes) = store.removal_of(name, node.clone(), rest.clone(), *attempts);
         writes.extend(extra);
-        let is_over = is_over.clone();
-        self.finish(verb, writes, move || is_over.store(goes, Ordering::Release)).await
+        let (is_over, store, item, before) =
+            (is_over.clone(), store.clone(), name.text.clone(), *attempts - 1);
+        let session = self.held.hold().session().clone();
+        let then = move || {
+            is_over.store(goes, Ordering::Release);
+            store.forget_unseen(&session, &item, before);
+        };
+        self.finish(verb, writes, then).await
     }
 
     /// Ends our claim together with `writes`, of which the first is about the item; `then` is called before anybody has it.
@@ -535,14 +560,23 @@ impl ItemWork {
 
     async fn give_back(&self, nack: Nack) -> Result<()> {
         self.unless_settled()?;
-        let Claimed { store, name, node, attempts, .. } = &*self.claimed;
+        let Claimed { store, name, node, attempts, czxid, .. } = &*self.claimed;
         if store.has_no_attempt_left(*attempts) {
-            let moved = self.move_to_dead_letters(nack.reason).await;
-            if moved.as_ref().is_err_and(|error| !is_over(error)) {
-                // Whoever comes next tries again.
-                let _ = self.held.release_in_background();
+            let mut call = self.held.hold().session().call(None);
+            let unseen = store.unseen_claims(&mut call, "nack", &name.text, *czxid).await;
+            let is_last =
+                |unseen: &UnseenClaims| store.has_no_attempt_left(*attempts - unseen.count);
+            if unseen.as_ref().map_or(true, is_last) {
+                let moved = match unseen {
+                    Ok(_) => self.move_to_dead_letters(nack.reason).await,
+                    Err(error) => Err(error),
+                };
+                if moved.as_ref().is_err_and(|error| !is_over(error)) {
+                    // Whoever comes next tries again.
+                    let _ = self.held.release_in_background();
+                }
+                return moved;
             }
-            return moved;
         }
         let length = nack.delay.unwrap_or_else(|| pause_after(*attempts as u32));
         if length.is_zero() {
@@ -610,10 +644,21 @@ impl Drop for GivesBackWhenDropped {
         let held = &self.0.held;
         // In a forked child it is the parent's.
         let is_ours = held.client().process().is_present();
-        let is_seen = self.0.claimed.is_seen.load(Ordering::Relaxed);
-        if is_ours && is_seen && held.stands() && !held.hold().is_finishing() {
-            drop(self.0.begin_to_give_back(Nack::default()));
+        if !is_ours || !held.stands() || held.hold().is_finishing() {
+            return;
         }
+        let Claimed { store, name, czxid, attempts, is_seen, .. } = &*self.0.claimed;
+        if is_seen.load(Ordering::Relaxed) {
+            return drop(self.0.begin_to_give_back(Nack::default()));
+        }
+        let server_session = held.hold().session().server_session();
+        let noted = store.clone().note_unseen(server_session.clone(), name.text.clone(), *czxid);
+        // Until then nobody is to find that it has no attempt left.
+        let keeps = store.has_no_attempt_left(*attempts).then(|| held.clone());
+        drop(server_session.in_background(async move {
+            noted.await;
+            drop(keeps);
+        }));
     }
 }
 

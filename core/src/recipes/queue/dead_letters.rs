@@ -12,6 +12,7 @@ use super::layout::{ItemName, NodeLayout, make_claims, make_items};
 use super::listing::{HandedOutItem, ReadItem};
 use super::looking;
 use super::store::Store;
+use super::unseen_claims::UnseenClaims;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path;
 use crate::session::Session;
@@ -31,10 +32,10 @@ const UNSETTLED: &str = "whoever claimed it last did not acknowledge it";
 const UNREADABLE: &str = "its data is not in the encoding of this queue";
 
 impl Store {
-    /// Whether an item of this version has been claimed as often as is allowed.
-    pub(super) fn has_no_attempt_left(&self, version: i32) -> bool {
+    /// Whether an item that was claimed so often has been claimed as often as is allowed.
+    pub(super) fn has_no_attempt_left(&self, claims: i32) -> bool {
         let most = self.options.max_attempts;
-        most > 0 && u32::try_from(version).is_ok_and(|version| version >= most)
+        most > 0 && u32::try_from(claims).is_ok_and(|claims| claims >= most)
     }
 
     /// What makes a dead letter of an item, and the same without what does not fit into a packet with its data.
@@ -57,13 +58,19 @@ impl Store {
     /// the log names it once.
     pub(super) async fn move_if_dead(
         &self,
-        session: &Arc<Session>,
+        call: &mut Call,
+        verb: &str,
         out: HandedOutItem,
         seen: &ReadItem,
     ) -> Result<Option<(HandedOutItem, Vec<u8>, Option<Vec<u8>>)>> {
-        let (bytes, version) = (&*seen.bytes, seen.stat.version);
+        let (bytes, version, session) = (&*seen.bytes, seen.stat.version, &call.session().clone());
+        let unseen = match self.has_no_attempt_left(version) {
+            true => self.unseen_claims(call, verb, &out.name.text, seen.stat.czxid).await?,
+            false => UnseenClaims::default(),
+        };
+        let is_alive = !self.has_no_attempt_left(version - unseen.count);
         let (reason, data, rest) = match self.layout.decode(bytes) {
-            Ok((data, rest)) if !self.has_no_attempt_left(version) => return Ok(Some((out, data, rest))),
+            Ok((data, rest)) if is_alive => return Ok(Some((out, data, rest))),
             Err(_) if self.options.max_attempts == 0 => {
                 session.skip(&out.path(), Flaw::Encoding);
                 out.mark_unreadable();
@@ -77,7 +84,7 @@ impl Store {
         let node = out.path();
         // It stands in nobody's way also where nobody can move it.
         let name = out.name.text.clone();
-        match self.move_to_dead_letters(session, out, header, &data, rest, seen).await {
+        match self.move_to_dead_letters(session, out, header, &data, rest, (seen, unseen.end)).await {
             Err(error)
                 if matches!(
                     error.kind(),
@@ -137,7 +144,7 @@ impl Store {
         header: DeadLetterHeader,
         data: &[u8],
         rest: Option<Vec<u8>>,
-        seen: &ReadItem,
+        (seen, end_of_unseen): (&ReadItem, Vec<Write>),
     ) -> Result<()> {
         let layout = &self.layout;
         let mut letters = self.dead_letter_writes(&out.name, header, data).into_iter();
@@ -145,6 +152,7 @@ impl Store {
         writes.extend(letters.next());
         writes.extend(self.removal_of(&out.name, out.path(), rest, seen.stat.version).0);
         writes.extend(layout.end_of_pause(&out.name.text, out.pause.as_deref(), seen.stat.version));
+        writes.extend(end_of_unseen);
         let mut call = session.call(None);
         self.look_at_dead_parent(session, &mut call).await?;
         loop {

@@ -282,6 +282,11 @@ impl NodeLayout {
         path::join(&self.claims, &format!("{item}{PAUSE_SIGN}"))
     }
 
+    /// What says how many claims of an item nobody was given.
+    pub(super) fn unseen(&self, item: &str) -> String {
+        path::join(&self.claims, &format!("{item}{PAUSE_SIGN}{UNSEEN}"))
+    }
+
     /// What begins a pause.
     pub(super) fn pause(&self, item: &str, pause: &ItemPause) -> [Write; 2] {
         let create = |path| Write::Create { path, data: Vec::new(), mode: CreateMode::Persistent, acl: None };
@@ -355,7 +360,10 @@ impl PartialOrd for ItemName {
 ///    deletes it in the same transaction, which is refused if there is one: so an old list leads nobody past a pause.
 const PAUSE_SIGN: char = '~';
 
-/// Whether a node among the claims is about a pause.
+/// Behind that sign, where it is no pause: see `unseen_claims`.
+const UNSEEN: &str = "unseen";
+
+/// Whether a node among the claims is about a pause, or about claims of before.
 pub(crate) fn is_pause(name: &str) -> bool {
     name.contains(PAUSE_SIGN)
 }
@@ -402,7 +410,7 @@ pub(super) struct FreeItem {
     pub(super) pause: Option<ItemPause>,
 }
 
-/// The nodes of a pause that pauses nothing any more. Of two the first has a name that no other one will have: who deletes them
+/// The nodes of a pause that pauses nothing any more, or what was written down of an item that is gone. Of two the first has a name that no other one will have: who deletes them
 /// together deletes no part of the next pause.
 pub(super) type StrayPause = Vec<String>;
 
@@ -414,12 +422,13 @@ pub(super) fn free(
     now: i64,
 ) -> (Vec<FreeItem>, Vec<StrayPause>) {
     let mut claimed = HashSet::new();
-    let (mut pauses, mut marked) = (BTreeMap::new(), BTreeSet::new());
+    let (mut pauses, mut marked, mut unseen) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
     let mut strays = Vec::new();
     for node in beside {
         match node.split_once(PAUSE_SIGN) {
             None => drop(claimed.insert(&**node)),
             Some((item, "")) => drop(marked.insert(item)),
+            Some((item, UNSEEN)) => drop(unseen.insert(item)),
             Some((item, said)) => pauses.extend(ItemPause::parse(node, said).map(|pause| (item, pause))),
         }
     }
@@ -439,6 +448,7 @@ pub(super) fn free(
     let mut free = Vec::new();
     for name in layout.sort(names) {
         let pause = pauses.remove(&*name.text);
+        unseen.remove(&*name.text);
         if !claimed.contains(&*name.text) {
             free.push(FreeItem { name, pause });
         }
@@ -449,6 +459,7 @@ pub(super) fn free(
             strays.push(vec![pause.node, format!("{item}{PAUSE_SIGN}")]);
         }
     }
+    strays.extend(unseen.into_iter().map(|item| vec![format!("{item}{PAUSE_SIGN}{UNSEEN}")]));
     (free, strays)
 }
 
@@ -554,6 +565,8 @@ mod tests {
             gone.0.clone(),
             gone.1.clone(),
             "qn-0000000006~what".to_owned(),
+            "qn-0000000006~unseen".to_owned(),
+            "qn-0000000009~unseen".to_owned(),
         ];
         let (free, mut strays) = free(&layout, &items, &beside, 6000);
         let free: Vec<_> =
@@ -564,7 +577,8 @@ mod tests {
             [(&*two, Some(9000)), (&*three, None), (&*four, None), (&*five, None), (&*six, None)],
             "one is claimed, two is paused"
         );
-        let mut expected = [vec![mark(4)], vec![pause(5, 9000)], vec![gone.1, gone.0]];
+        let unseen = vec!["qn-0000000009~unseen".to_owned()];
+        let mut expected = [vec![mark(4)], vec![pause(5, 9000)], vec![gone.1, gone.0], unseen];
         strays.sort();
         expected.sort();
         assert_eq!(

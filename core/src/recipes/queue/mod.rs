@@ -10,7 +10,8 @@
 //! ├─ claims
 //! │  ├─ qn-0000000007         a claim, by which a consumer works on item 7: ephemeral; its ack or nack deletes it
 //! │  ├─ qn-0000000008~        item 8 is paused: persistent; a nack creates it, and the next claim or get deletes it
-//! │  └─ qn-0000000008~D-Lms   how long item 8 is paused (see 4): created and deleted together with the node above
+//! │  ├─ qn-0000000008~D-Lms   how long item 8 is paused (see 4): created and deleted together with the node above
+//! │  └─ qn-0000000009~unseen  how many claims of item 9 were given to nobody: persistent, see `unseen_claims`
 //! ├─ marks/_c_GUID-change     a mark says how many transactions its client has made with it: persistent, see below
 //! ├─ keys                     the keys of puts, for as long as they count: persistent, see `keys`
 //! ├─ waiting, room            lines of clients that wait for an item, and for room: each creates an ephemeral child
@@ -39,7 +40,7 @@
 //!    is zero, creates the two nodes of a pause (`layout` says why two). The pause ends at D by the clock of the client
 //!    that gave the item back, and has the length L. As clocks differ, a consumer waits until its own clock shows D,
 //!    and no longer than L after it first saw the pause.
-//! 5. An item that was claimed `max_attempts` times moves to the dead letters (`dead_letters`): by its last nack, or by
+//! 5. An item that was claimed `max_attempts` times, without the claims that nobody was given (`unseen_claims`), moves to the dead letters (`dead_letters`): by its last nack, or by
 //!    the next consumer that reads it, in a transaction that creates and deletes a claim as in 3. So does an item that
 //!    nobody can decode. With `max_attempts` 0 none moves, and what nobody can decode is skipped.
 //!
@@ -60,6 +61,7 @@
 //! - A producer whose put takes several transactions: the first are in. Its ephemeral items go with its session.
 //! - A consumer after a get: the item is gone with it.
 //! - A consumer with a claim: the claim goes with its session, and the item is in its old place, with one attempt more.
+//!   So it is if the claim was on its way to nobody, and that was not written down yet.
 //! - A consumer that is only cut off: its claim stands as long as its session. The client knows until when the server
 //!   certainly keeps the session. When that time is over, the [`Item`] is lost: `on_lost` tells so, an ack is NotHeld.
 //! - A client in a line: its node goes with its session, and the clients behind it are told.
@@ -84,6 +86,8 @@
 //!
 //! - Items: a put is TooLarge before their names fill a packet (`room`). Before the server's 2^31 numbers end it waits
 //!   until no item is left, and makes P anew, so that they begin at 0 (`numbers`).
+//! - Unseen claims: their node goes behind the item; a consumer that lists deletes one without its item. None is created
+//!   beside 4,000 nodes.
 //! - Pauses: a consumer that lists deletes what is left of one without its item, or without one of its nodes. A client
 //!   that knows of 2,000 pauses creates no nodes for the next one: only that client then leaves the item alone.
 //! - Marks: a client deletes its own after a second without use. A killed client's is deleted by others that use marks
@@ -120,6 +124,7 @@ mod shared_watch;
 mod stale_keys;
 mod store;
 mod take;
+mod unseen_claims;
 mod watched_lists;
 
 use std::ops::Deref;

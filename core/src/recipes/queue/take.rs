@@ -108,7 +108,7 @@ impl Store {
                 out.mark_gone();
                 continue;
             };
-            let Some((out, ..)) = self.move_if_dead(&session, out, &seen).await? else {
+            let Some((out, ..)) = self.move_if_dead(&mut call, VERB, out, &seen).await? else {
                 continue;
             };
             // In the background, and closing waits for it, in whatever session: if the caller goes, what comes of it goes back.
@@ -165,6 +165,7 @@ impl Store {
             match removed.map_err(|error| error.with_path(&layout.path))? {
                 CombinedOutcome::Applied => {
                     self.listing.count_race(false, session.now());
+                    self.forget_unseen(&session, &out.name.text, stat.version);
                     let name = out.name.clone();
                     // What is left of the node is for others.
                     match goes {

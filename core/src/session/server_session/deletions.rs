@@ -224,12 +224,13 @@ impl ServerSession {
     }
 
     /// Deletes `node` if it is this session's and says what we wrote: for a create whose answer never came, of a name that
-    /// others use, too.
+    /// others use, too. Before that it does what is to be done `first` if there is such a node.
     pub(crate) fn delete_own_in_background(
         self: &Arc<Self>,
         node: String,
         said: Vec<u8>,
         guard: Write,
+        first: Later<()>,
     ) -> Later<()> {
         let server_session = self.clone();
         let mut flights = (self.settle(path::parent(&node)), self.get_data(&node));
@@ -239,6 +240,7 @@ impl ServerSession {
                 match (flights.0.await, flights.1.await) {
                     (Ok(()), Ok((data, stat))) => {
                         if data == said && stat.ephemeral_owner as u64 == server_session.session_id() {
+                            first.await;
                             server_session.delete_guarded_in_background(node, stat.czxid, Some(guard)).await;
                         }
                         return;
