@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 use crate::support::ground::{Ground, grounds};
-use crate::support::rounds::{TEN, children, count_is, done, entering, leaving, nothing_left, of};
+use crate::support::rounds::{PATH, TEN, children, count_is, done, entering, leaving, nothing_left, of};
 use crate::support::{eventually, soon};
-use zkrecipes::{Client, DoubleBarrier, ErrorKind, LostReason, Result, State};
+use zkrecipes::{Client, CreateMode, DoubleBarrier, ErrorKind, LostReason, Result, State};
 use zkrecipes_embedded::Fault;
 
 /// One of two that waits without a session, which it gets when there are no faults any more.
@@ -87,8 +87,9 @@ async fn the_end_of_the_old_session_takes_nobody_out_of_the_round() {
 async fn who_was_counted_and_has_died_for_the_others_hears_of_the_loss() {
     for ground in grounds() {
         let other = ground.client(TEN).await;
-        // The others are in the round, or have left it, when it comes back.
-        for is_over in [false, true] {
+        // The others are in the round, or have left it, when it comes back; and whatever others make and delete below the path hides
+        // no round.
+        for (is_over, strangers) in [(false, 0), (true, 0), (true, 3)] {
             let (one, of_other) = (CutOff::at(&ground, &other).await, of(&other, 2));
             done("two, as far as anybody knows", entering(&of_other)).await;
             ground.expire(one.before).await;
@@ -97,8 +98,14 @@ async fn who_was_counted_and_has_died_for_the_others_hears_of_the_loss() {
             if is_over {
                 done("alone", leaving(&of_other)).await;
             }
+            for _ in 0..strangers {
+                let node = format!("{PATH}/stranger");
+                other.nodes().ensure(PATH).await.expect("nobody else makes it");
+                other.nodes().create(&node, b"", CreateMode::Ephemeral).await.expect("it is new");
+                other.nodes().delete(&node, None).await.expect("it stands");
+            }
             ground.clear_faults();
-            one.hears_of_the_loss(&format!("the round is over: {is_over}")).await;
+            one.hears_of_the_loss(&format!("the round is over: {is_over}; {strangers} strangers came")).await;
             if !is_over {
                 done("alone", leaving(&of_other)).await;
             }

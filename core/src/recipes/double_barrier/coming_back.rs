@@ -6,11 +6,11 @@
 //!    leave. One transaction puts another node with the same number in its place ([`take_over`]): we are in.
 //! 3. There is such a round, and our node is gone: the others may have gone on without us, which is Lost.
 //! 4. There is none, and our node stands: it is deleted if nobody has entered or declared since we looked. Then we come anew.
-//! 5. There is none, and our node is gone: if no round has been declared since we came, we come anew. Else one may have
-//!    been with us, and be over, which is Lost. The versions of the path tell ([`declarations`]).
+//! 5. There is none, and our node is gone: if no round can have been declared since we came, we come anew. Else one may have
+//!    been with us, and be over, which is Lost. The version of the barrier's node tells ([`may_have_been_on`]).
 
 use super::agreement::BarrierHandle;
-use super::layout::{self, Member, Round, members};
+use super::layout::{self, Member, Round, SPENT, members};
 use super::place::{ENTER, MemberPlace};
 use crate::error::{Error, LostReason, Result};
 use crate::options::Naming;
@@ -19,12 +19,26 @@ use crate::session::call::Call;
 use crate::session::refusal::refusal;
 use crate::session::wire::{Stat, WireError, Write};
 
-/// Twice the number of declarations at the barrier's node, but for a constant. Each declaration writes its data twice and
-/// creates one child; who enters or takes over writes once and creates one. A peer creates and does not write: where peers
-/// come, a declaration may stay unseen. Who has the path say another number writes once more, and is taken for one.
-pub(super) fn declarations(barrier: &Stat) -> i32 {
-    // Servers tell twice the number of creations, less the children that stand.
-    barrier.version.wrapping_mul(2).wrapping_sub(barrier.cversion).wrapping_sub(barrier.num_children)
+/// Whether a round may have been declared with a node that came when the barrier's node had that version and so many children.
+///
+/// Each node that comes writes the barrier's data once, and a declaration twice. So at least those who were missing have written, and
+/// who declared; and, behind a round that is over, all who stand now with a higher number than ours. A peer creates and does not
+/// write: what peers declare stays unseen. Who comes and goes meanwhile writes more, and may be taken for a round.
+fn may_have_been_on(barrier: &BarrierHandle, place: &MemberPlace, stat: &Stat, names: &[String]) -> bool {
+    let Some((version, children)) = place.came else { return true };
+    let missing = barrier.parties.saturating_sub(children);
+    // While `ready` stands its members do; kazoo's first that leaves takes it back before.
+    let may_be_members = barrier.naming == Naming::Kazoo || names.iter().any(|name| name == layout::READY);
+    let later = match Member::of(place.name()).says {
+        Some((_, own)) if !may_be_members => {
+            let is_later =
+                |member: &Member<'_>| member.says.is_some_and(|(_, number)| number > own && number < SPENT);
+            members(names).filter(is_later).count()
+        }
+        _ => 0,
+    };
+    let written = stat.version.wrapping_sub(version);
+    usize::try_from(written).is_ok_and(|written| written >= missing + 2 + later)
 }
 
 /// The round that a member is in which comes back. `None`: it was in none, and its node is gone.
@@ -94,7 +108,7 @@ pub(super) async fn come_back(
         // Of a node that came without an answer it is not known how many there had been. Where the barrier's node was collected
         // nobody had been there for a while.
         let may_be_over = place.barrier.is_none_or(|czxid| czxid == stat.czxid)
-            && place.declarations.is_none_or(|before| declarations(&stat).wrapping_sub(before) > 0);
+            && may_have_been_on(barrier, place, &stat, &names);
         // kazoo takes `ready` back when the first leaves.
         if may_be_over && (own.is_none() || barrier.naming == Naming::Kazoo) {
             place.may_stand = own.is_some();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::agreement::{BarrierHandle, agree, check_agreement, check_agreement_again, list_children};
-use super::coming_back::{come_back, declarations};
+use super::coming_back::come_back;
 use super::giving_up::{LastLook, delete_given_up, delete_unless_declared, give_up_unless_declared};
 use super::layout::{self, Member, Round, members};
 use super::leaving::end_round;
@@ -171,7 +171,8 @@ async fn create_node(
                 return Err(refusal(WireError::Other(format!("{created:?}")), VERB, &barrier.path));
             };
             place.found(path::name(&node.path));
-            (place.barrier, place.declarations) = (Some(stat.czxid), Some(declarations(stat)));
+            place.barrier = Some(stat.czxid);
+            place.came = Some((stat.version, stat.num_children as usize));
             server_session.saw_parent(&barrier.path, stat.czxid);
             open_parents::look_once(session, &server_session, call, VERB, &barrier.path).await?;
             deletable::settle(&server_session, &barrier.path);

@@ -53,8 +53,8 @@ pub(super) struct MemberPlace {
     name: Option<String>,
     /// The czxid of the barrier's node below which it was created, if that was answered.
     pub(super) barrier: Option<i64>,
-    /// How many rounds had been declared then, as the barrier's node counts them, if that was answered.
-    pub(super) declarations: Option<i32>,
+    /// The version of the barrier's node then, and how many children it had with ours, if that was answered.
+    pub(super) came: Option<(i32, usize)>,
     pub(super) may_stand: bool,
     /// Tells a member when `ready` of its round has gone. Behind a lock only to be shared between threads.
     over: Mutex<Option<Watch>>,
@@ -71,7 +71,7 @@ impl MemberPlace {
             guid: random::guid().simple().to_string(),
             name: None,
             barrier: None,
-            declarations: None,
+            came: None,
             may_stand: false,
             over: Mutex::default(),
             anchors: None,

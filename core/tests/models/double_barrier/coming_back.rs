@@ -6,6 +6,15 @@ use crate::explorer::Step;
 type To = Result<World, &'static str>;
 
 impl Barrier {
+    /// `may_have_been_on`.
+    pub(super) fn may_have_been_on(&self, world: &World, member: usize, own: u8) -> bool {
+        let later = match world.now.ready {
+            Some(_) => 0,
+            None => world.now.numbers().filter(|number| *number > own).count(),
+        };
+        world.now.version as usize >= world.came[member] as usize + 2 + later
+    }
+
     /// Has read `ready`, after the names.
     pub(super) fn read(
         &self,

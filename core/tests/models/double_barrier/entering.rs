@@ -16,11 +16,11 @@ impl Barrier {
             server.version += 1;
             server.word = self.group(member);
         });
-        next.came[member] = next.now.rounds;
+        let count = next.now.numbers().count() + usize::from(next.now.ready.is_some());
+        next.came[member] = next.now.version + self.parties_of(member).saturating_sub(count) as u8;
         if self.others > 0 {
             next.said[member] = next.now.version;
         }
-        let count = next.now.numbers().count() + usize::from(next.now.ready.is_some());
         let needed = count >= self.parties_of(member);
         let at = if needed { At::Listing(own) } else { At::Waiting(own, false) };
         steps.push(Step { who: member, what: "come", to: Ok(next.with(member, at)) });
@@ -126,7 +126,7 @@ impl Barrier {
             let anchor = if self.lowest_stays { lowest } else { last };
             server.rounds += 1;
             server.counted |= chosen;
-            server.version += 1;
+            server.version += 2;
             server.word = group;
             server.ready = Some(Round { generation: server.rounds, last, anchor, chosen, group });
         });

@@ -66,9 +66,9 @@ pub enum At {
     /// Has read the version of the path.
     Looking(u8, u8, Option<Round>),
     Deleting(u8, u8, Option<Round>),
-    /// Its session has ended while it waited; whether it knows how many rounds had been declared when it came.
+    /// Its session has ended while it waited; whether it knows how the path was when it came.
     Returning(u8, bool),
-    /// Has listed the names: whether its own stands, and the version of the path; and whether a round was declared since.
+    /// Has listed the names: whether its own stands, and the version of the path; and whether a round may have been declared since.
     Reading(u8, bool, u8, Option<bool>),
     TakingOver(u8, Round, bool),
     Removing(u8, u8, bool),
@@ -112,7 +112,7 @@ pub struct World {
     pub mishaps: u8,
     /// Of each member that may have been the last to come, the version with its own word on it: `Came::said`.
     pub said: [u8; MEMBERS],
-    /// How many rounds had been declared when a member came.
+    /// The version that the path has at least when all who were missing have come behind a member that waits.
     pub came: [u8; MEMBERS],
     /// Whether a member is lost, so that `ready` may be left.
     pub lost: bool,
@@ -145,7 +145,7 @@ pub struct Rules {
     pub comes_back: bool,
     /// `come_back`: the version goes with the deletion.
     pub removes_by_version: bool,
-    /// `come_back`: the path tells whether a round was declared meanwhile.
+    /// `may_have_been_on`: the version of the path tells whether a round can have been declared meanwhile.
     pub sees_declarations: bool,
     /// `over`: who has waited for all others and does not list them again has the version go with the end.
     pub ends_unlisted_by_version: bool,
@@ -242,6 +242,9 @@ impl World {
 
     pub fn with(mut self, member: usize, at: At) -> World {
         self.members[member].0 = at;
+        if matches!(at, At::Outside | At::Inside(..) | At::Left(_) | At::Over(_) | At::Dead | At::Done) {
+            self.came[member] = 0;
+        }
         self
     }
 }
@@ -350,7 +353,7 @@ impl Barrier {
             At::Returning(own, knows) => {
                 let mut next = *world;
                 next.sees(member);
-                let declared = knows.then_some(world.now.rounds > world.came[member]);
+                let declared = knows.then(|| self.may_have_been_on(world, member, own));
                 let at = At::Reading(own, world.now.stands(own), world.now.version, declared);
                 tell("come_back, list", Ok(next.with(member, at)));
             }
