@@ -88,7 +88,7 @@ pub(crate) fn once(client: &Client, path: &str) -> Outcome<Survey> {
     }
 }
 
-/// What `path` is, if it is nothing that is held and waited for, in a sentence that says what shows it.
+/// What `path` is, if it is no lock, semaphore or election, in a sentence that says what shows it.
 pub(crate) fn what_else(client: &Client, path: &str) -> Outcome<Option<String>> {
     let survey = once(client, path)?;
     let here = survey.found.iter().find(|found| found.path == path);
@@ -100,22 +100,30 @@ pub(crate) fn what_else(client: &Client, path: &str) -> Outcome<Option<String>> 
     }
     let has_no_items = |found: &Found| found.kind == FoundKind::Queue && found.items == 0;
     if here.is_none_or(has_no_items) {
-        return Ok(empty_or_sharded_queue(client, path, &survey)?.map(|what| {
-            format!(
-                "{path} is {what}, and nothing that is held and waited for; see zkrecipes queue len {path}"
-            )
-        }));
+        return Ok(empty_or_sharded_queue(client, path, &survey)?
+            .map(|what| format!("{path} is {what}, {NO_LOCK}; see zkrecipes queue stats {path}")));
     }
     Ok(here.and_then(|found| {
         let (what, with) = match found.kind {
-            FoundKind::Queue => (format!("a queue, with {} items", found.items), "zkrecipes queue len"),
-            FoundKind::Group => (format!("a group, with {} members", found.holding), "zkrecipes members"),
+            FoundKind::Queue => {
+                (format!("a queue, with {}", counted(found.items, "item")), "zkrecipes queue stats")
+            }
+            FoundKind::Group => {
+                (format!("a group, with {}", counted(found.holding, "member")), "zkrecipes members")
+            }
             FoundKind::DoubleBarrier => ("a double barrier".to_owned(), "zkrecipes ls --recursive"),
             FoundKind::Node => ("a node with data".to_owned(), "zkrecipes ls --recursive --all"),
             _ => return None,
         };
-        Some(format!("{path} is {what}, and nothing that is held and waited for; see {with} {path}"))
+        Some(format!("{path} is {what}, {NO_LOCK}; see {with} {path}"))
     }))
+}
+
+/// Of what is no lock somebody may hold a part all the same, such as an item.
+const NO_LOCK: &str = "and no lock, semaphore or election";
+
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A queue that has no item at the path itself: they are in its shards, or there are none, but what it keeps for itself.
@@ -127,7 +135,7 @@ fn empty_or_sharded_queue(client: &Client, path: &str, survey: &Survey) -> Outco
     let shards: Vec<_> = survey.found.iter().filter(is_shard).collect();
     if !shards.is_empty() {
         let items: usize = shards.iter().map(|shard| shard.items).sum();
-        return Ok(Some(format!("a queue in shards, with {items} items")));
+        return Ok(Some(format!("a queue in shards, with {}", counted(items, "item"))));
     }
     let nodes = client.nodes();
     let own = ["-__queue__", "-__dead__", "/__queue__", "/__dead__"].map(|own| format!("{path}{own}"));

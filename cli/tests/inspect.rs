@@ -39,7 +39,7 @@ fn ls_of_nothing_says_so() {
 fn ls_and_watch_say_of_a_queue_that_it_is_one() {
     let server = server();
     assert_eq!(run(&server, &["queue", "put", "/queues/jobs", "one"]).status, 0);
-    let said = "/queues/jobs is a queue, with 1 items";
+    let said = "/queues/jobs is a queue, with 1 item, and no lock, semaphore or election";
     let ended = run(&server, &["ls", "/queues/jobs"]);
     assert_eq!(ended.status, 0);
     assert!(ended.err.contains(said) && !ended.err.contains("nobody"), "{ended:?}");
@@ -47,14 +47,14 @@ fn ls_and_watch_say_of_a_queue_that_it_is_one() {
     assert!(ended.out == "[]\n" && ended.err.contains(said), "{ended:?}");
     let ended = run(&server, &["watch", "--for", "10s", "/queues/jobs"]);
     assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{ended:?}");
-    assert!(ended.err.contains(said) && ended.err.contains("zkrecipes queue len"), "{ended:?}");
+    assert!(ended.err.contains(said) && ended.err.contains("zkrecipes queue stats"), "{ended:?}");
     // Also where no item stands below the path itself.
     let client = Client::connect(&server.connect_string(), ClientOptions::default()).expect("connected");
     let sharded = client.queue("/queues/sharded", QueueOptions::default().shards(2)).expect("valid");
     sharded.put_with(b"one", PutOptions::default().key("k")).expect("put");
     assert_eq!(run(&server, &["queue", "get", "/queues/jobs"]).out, "one\n");
     for (path, said) in
-        [("/queues/jobs", "is an empty queue"), ("/queues/sharded", "is a queue in shards, with 1 items")]
+        [("/queues/jobs", "is an empty queue"), ("/queues/sharded", "is a queue in shards, with 1 item,")]
     {
         let ended = run(&server, &["ls", path]);
         assert!(ended.err.contains(said) && !ended.err.contains("nobody"), "{ended:?}");

@@ -34,7 +34,7 @@ fn fields(letter: &DeadLetter) -> Fields {
         ("node", letter.id.as_str().into()),
         ("attempts", letter.attempts.into()),
         ("reason", letter.reason.as_deref().into()),
-        ("died_at", table::timestamp(letter.died_at).into()),
+        ("died_at", died_at(letter).map(table::timestamp).into()),
         ("problem", letter.problem.as_deref().into()),
     ]);
     Text::of(&letter.data).add_to(&mut fields, "data");
@@ -42,13 +42,18 @@ fn fields(letter: &DeadLetter) -> Fields {
 }
 
 fn row(letter: &DeadLetter) -> [String; 5] {
-    let age = SystemTime::now().duration_since(letter.died_at).unwrap_or_default();
+    let age = died_at(letter).map(|died_at| SystemTime::now().duration_since(died_at).unwrap_or_default());
     let why = letter.problem.as_deref().or(letter.reason.as_deref()).unwrap_or("-");
     [
         Text::of(letter.id.as_bytes()).shown(SHOWN),
         letter.attempts.to_string(),
-        table::age(age),
+        age.map_or_else(|| "-".to_owned(), table::age),
         Text::of(why.as_bytes()).shown(SHOWN),
         Text::of(&letter.data).shown(SHOWN),
     ]
+}
+
+/// Of one that may not be read some servers do not say it.
+fn died_at(letter: &DeadLetter) -> Option<SystemTime> {
+    Some(letter.died_at).filter(|died_at| *died_at != SystemTime::UNIX_EPOCH)
 }
