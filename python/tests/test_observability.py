@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import gc
 import logging
@@ -11,6 +12,7 @@ import time
 import warnings
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,12 @@ from zkrecipes import aio
 from zkrecipes.testing import EmbeddedServer, Proxy
 
 LOGGER = logging.getLogger("zkrecipes")
+PAGE = Path(__file__).resolve().parents[2] / "docs/observability.md"
+# Of each event on the page its levels and fields.
+EVENTS = {
+    event: (levels.split(", "), re.findall(r"`(\w+)`", fields))
+    for event, levels, fields in re.findall(r"^\| `(\w+)` \| ([a-z, ]+) \| (.*?) \|", PAGE.read_text(), re.MULTILINE)
+}
 
 
 class Story(logging.Handler):
@@ -298,3 +306,73 @@ def test_nested_acquisitions_are_one(client: zkrecipes.Client, reentrant: bool) 
         assert (client.metrics.acquisitions, client.metrics.timeouts) == (1, 0 if reentrant else 1)
         if reentrant:
             lock.release()
+
+
+def test_each_event_of_this_layer_is_on_the_page_with_its_fields() -> None:
+    said = set()
+    for source in Path(zkrecipes.__file__).parent.glob("*.py"):
+        tree = ast.parse(source.read_text())
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            if isinstance(call.func, ast.Name) and call.func.id == "say":
+                event = ast.literal_eval(call.args[1])
+                fields = [word.arg for word in call.keywords if word.arg != "raised"]
+                assert (event, fields) == (event, EVENTS[event][1])
+                said.add(event)
+            elif source.name != "_log.py":
+                # Or it had no name.
+                assert not ast.unparse(call.func).startswith(("logger.", "logging.getLogger")), source
+    assert len(said) > 5
+
+
+def test_what_a_users_code_raises_has_an_event_and_fields(client: zkrecipes.Client) -> None:
+    class Unspeakable(ValueError):
+        def __str__(self) -> str:
+            raise ZeroDivisionError
+
+    def fail(_: object = None) -> None:
+        raise ValueError("nobody lives there")
+
+    def fail_to_lead(_: object) -> None:
+        election.cancel()
+        fail()
+
+    def fail_silently(_: object) -> None:
+        raise Unspeakable
+
+    queue, election, lock = (
+        client.queue("/queue", max_attempts=1),
+        client.election("/leader"),
+        client.lock("/locks/one"),
+    )
+    queue.put_many(["bad", "worse", "last"])
+
+    def work(item: zkrecipes.Item) -> None:
+        if item.data == b"bad":
+            fail()
+        if item.data == b"worse":
+            lock.verify()
+        queue.cancel()
+
+    def health() -> bool:
+        if not any(record.event == "health_failed" for record in story.records):  # type: ignore[attr-defined]
+            fail()
+        return True
+
+    with listening(logging.DEBUG) as story:
+        queue.process(work)
+        election.run(fail_to_lead, health)
+        held = lock.acquire()
+        held.on_lost(fail_silently)
+        client.nodes.delete(held.node)
+        eventually(lambda: any(record.event == "callback_failed" for record in story.records))  # type: ignore[attr-defined]
+    for record in story.records:
+        levels, fields = EVENTS[record.event]  # type: ignore[attr-defined]
+        assert record.levelname.lower().removesuffix("ing") in levels
+        assert list(record.fields) == fields  # type: ignore[attr-defined]
+    said = {record.event: record.fields for record in story.records}  # type: ignore[attr-defined]
+    failures = [record.fields for record in story.records if record.event == "item_failed"]  # type: ignore[attr-defined]
+    error = "ValueError: nobody lives there"
+    assert failures[0] == {"queue": "/queue", "item": "qn-0000000000", "attempt": 1, "error": error}
+    assert failures[1]["error"].startswith("NotHeld: ")
+    assert (said["health_failed"], said["work_failed"]) == ({"error": error}, {"error": error})
+    assert said["callback_failed"] == {"callback": repr(fail_silently), "error": "Unspeakable"}

@@ -14,12 +14,12 @@ from collections.abc import Coroutine
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from ._log import say
+
 if TYPE_CHECKING:
     import asyncio
 
     from ._native import CallbackTimes
-
-logger = logging.getLogger("zkrecipes")
 
 # A loop keeps its tasks weakly. Those of a loop that has closed are forgotten when another one begins.
 _running: set[asyncio.Task[object]] = set()
@@ -62,7 +62,12 @@ async def awaited(result: object) -> Any:
 
 def log_failure(raised: BaseException) -> None:
     """Of the work of a leader; the library says what comes of it."""
-    logger.error("exception in the work of a leader", exc_info=raised)
+    say(logging.ERROR, "work_failed", "exception in the work of a leader", raised=raised, error=raised)
+
+
+def _tell_failed(function: Function[..., object], error: Exception) -> None:
+    message = "exception in the callback %r"
+    say(logging.ERROR, "callback_failed", message, function, raised=error, callback=function, error=error)
 
 
 class Registration:
@@ -92,14 +97,18 @@ class Callback:
     def _run(self, *arguments: object) -> None:
         try:
             result = self._function(*arguments)
-        except Exception:
-            logger.exception("exception in the callback %r", self._function)
+        except Exception as error:
+            _tell_failed(self._function, error)
             return
         if inspect.iscoroutine(result):
             result.close()
-            logger.error(
+            say(
+                logging.ERROR,
+                "callback_failed",
                 "the callback %r returned a coroutine, which is not run: there is no loop here; see zkrecipes.aio",
                 self._function,
+                callback=self._function,
+                error="returned a coroutine",
             )
 
 
@@ -164,15 +173,16 @@ class LoopCallback:
         try:
             self._loop.call_soon_threadsafe(self._run, *arguments, context=self._context)
         except RuntimeError:
-            logger.debug("the loop closed before %r could be called", self._function)
+            message = "the loop closed before %r could be called"
+            say(logging.DEBUG, "callback_missed", message, self._function, callback=self._function)
 
     def _run(self, *arguments: object) -> None:
         if self.registration.ended:
             return
         try:
             result = timed(self._times, self._function, *arguments)
-        except Exception:
-            logger.exception("exception in the callback %r", self._function)
+        except Exception as error:
+            _tell_failed(self._function, error)
             return
         if inspect.iscoroutine(result):
             self._begin(result)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import functools
 import inspect
+import logging
 import threading
 import time
 import weakref
@@ -13,8 +14,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from ._bridge import settle
-from ._callbacks import Timed, awaited, logger, problem_of_result, timed
+from ._callbacks import Timed, awaited, problem_of_result, timed
 from ._decorators import check, done
+from ._log import say
 from ._native import InvalidType
 
 if TYPE_CHECKING:
@@ -87,13 +89,14 @@ class Checks:
 def _is_true(healthy: Callable[[], object], caught: type[BaseException]) -> bool:
     try:
         return bool(done(healthy(), on_a_loop=False))
-    except caught:
-        _tell_unhealthy()
+    except caught as error:
+        _tell_unhealthy(error)
         return False
 
 
-def _tell_unhealthy() -> None:
-    logger.warning("exception in healthy: the candidate counts as not healthy", exc_info=True)
+def _tell_unhealthy(error: BaseException) -> None:
+    message = "exception in healthy: the candidate counts as not healthy"
+    say(logging.WARNING, "health_failed", message, raised=error, error=error)
 
 
 @contextlib.asynccontextmanager
@@ -113,11 +116,11 @@ async def checking(election: aio.Election, healthy: Callable[[], object] | None)
             if inspect.isawaitable(result):
                 result = await result
             is_healthy = bool(result)
-        except (Exception, asyncio.CancelledError):
+        except (Exception, asyncio.CancelledError) as error:
             # Else what it awaits was cancelled, and not this task.
             if is_over:
                 return
-            _tell_unhealthy()
+            _tell_unhealthy(error)
             is_healthy = False
         if not is_over:
             election._set_healthy(is_healthy)
@@ -238,7 +241,8 @@ async def _while_it_leads(
     if raised is None or isinstance(raised, Exception):
         if raised is not None and not ended_by_itself:
             # It was cancelled, and that is how it answered: the next term need not wait for it.
-            logger.warning("exception in the work of a leader whose term was over", exc_info=raised)
+            message = "exception in the work of a leader whose term was over"
+            say(logging.WARNING, "work_failed", message, raised=raised, error=raised)
             return None
         return raised
     raise raised

@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 import functools
 import inspect
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from . import _native
 from ._bridge import settle
-from ._callbacks import logger, problem_of_result
+from ._callbacks import problem_of_result
 from ._leading import end_tasks
+from ._log import say
 from ._threads import Worker
 
 if TYPE_CHECKING:
@@ -67,7 +69,8 @@ def _tell_hidden(path: str, shown: BaseException | None, raised: list[BaseExcept
     for failure in raised:
         if failure is not None and _said_by(failure) not in told:
             told.add(_said_by(failure))
-            logger.error("exception that ended a worker on %s", path, exc_info=failure)
+            message = "exception that ended a worker on %s"
+            say(logging.ERROR, "worker_failed", message, path, raised=failure, queue=path, error=failure)
 
 
 def _said_by(failure: BaseException) -> tuple[type, str]:
@@ -95,11 +98,23 @@ def _work_through(items: _native.Claims, work: Callable[[_native.Item], object],
 def _tell(path: str, item: _native.Item | _native.ItemBase, failure: Exception) -> None:
     if isinstance(failure, _native.Error):
         # What has happened, and what to do, is said by the error itself.
-        logger.warning("%s of %s, attempt %d: %s", _name(item), path, item.attempts, failure)
+        _say(logging.WARNING, path, item, failure, "%s of %s, attempt %d: %s", failure)
     else:
-        logger.warning(
-            "exception in the work on %s of %s, attempt %d", _name(item), path, item.attempts, exc_info=failure
-        )
+        _say(logging.WARNING, path, item, failure, "exception in the work on %s of %s, attempt %d", raised=failure)
+
+
+def _say(
+    level: int,
+    path: str,
+    item: _native.Item | _native.ItemBase,
+    failure: Exception,
+    message: str,
+    *more: object,
+    raised: Exception | None = None,
+) -> None:
+    name, attempt = _name(item), item.attempts
+    words = (name, path, attempt, *more)
+    say(level, "item_failed", message, *words, raised=raised, queue=path, item=name, attempt=attempt, error=failure)
 
 
 def _name(item: _native.Item | _native.ItemBase) -> str:
@@ -207,9 +222,8 @@ async def _until_done(working: asyncio.Task[_T], item: Item, path: str) -> _T | 
             failure = working.exception()
             if isinstance(failure, Exception):
                 # Its end is that of who was cancelled, and says nothing of this. What is no Exception ends the loop.
-                logger.error(
-                    "exception in the work on %s of %s that was cancelled", _name(item), path, exc_info=failure
-                )
+                message = "exception in the work on %s of %s, attempt %d, that was cancelled"
+                _say(logging.ERROR, path, item, failure, message, raised=failure)
             elif failure is None:
                 # Whoever finishes all the same is done.
                 with contextlib.suppress(_native.Error):

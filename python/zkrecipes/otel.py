@@ -11,6 +11,7 @@ Events need no bridge: what handles the records of `logging` handles those of th
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import weakref
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from opentelemetry.metrics import CallbackOptions, Meter, Observation
 
-from ._callbacks import logger
+from ._log import say
 from ._values import Histogram, Metrics
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ class _Instruments:
         known = weakref.ref(client)
         with self._lock:
             if any(other is not client for other in self._clients()):
-                logger.warning("one OpenTelemetry meter observes several clients; give each a meter of its own")
+                message = "one OpenTelemetry meter observes several clients; give each a meter of its own"
+                say(logging.WARNING, "meter_shared", message)
             self._observed.append(known)
             self._told.setdefault(client, [_Told(len(one.bounds)) for one in self._histograms])
         is_over = False
