@@ -2829,9 +2829,9 @@ zkr_status zkr_election_set_healthy(zkr_election *election,
 
 /**
  * Hands the leadership over to a candidate: its node, as in a zkr_contender, or an identity. Those who stand before it
- * are asked to move behind, then this one resigns. *leads says whether the other one leads. It is false, and nothing
- * has changed, if there is no such candidate, or if others stand before it that do not go within five seconds.
- * ZKR_NOT_HELD without leading.
+ * are asked to move behind, then this one resigns. *leads says whether the other one leads. It is false if there is no
+ * such candidate, or if others stand before it that do not go within five seconds: nothing has changed for the leader
+ * then, and who was asked may stand further back. ZKR_NOT_HELD without leading.
  */
 zkr_status zkr_election_transfer(zkr_election *election,
                                  const char *to,

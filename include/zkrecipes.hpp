@@ -2184,9 +2184,9 @@ class Election : public detail::Recipe<detail::ElectionVerbs> {
 
   /**
    * Hands the leadership over to a candidate: its node, or an identity. Those who stand before it are
-   * asked to move behind, then this one resigns. Returns whether the other one leads: false, and nothing
-   * has changed, if there is no such candidate, or if others stand before it that do not go within five
-   * seconds. Throws NotHeld without leading.
+   * asked to move behind, then this one resigns. Returns whether the other one leads: false if there is no
+   * such candidate, or if others stand before it that do not go within five seconds. Nothing has changed
+   * for the leader then, and who was asked may stand further back. Throws NotHeld without leading.
    */
   bool transfer(const std::string &to) {
     detail::Outcome outcome;

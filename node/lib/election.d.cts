@@ -100,8 +100,9 @@ export class Election extends Handle {
   run(work: (leadership: Leadership) => unknown, options?: ElectionRunOptions): Promise<void>
   /**
    * Hands the leadership over to a candidate: one of `candidates()`, its node, or an identity. Those who stand before it are asked to
-   * move behind, then this one resigns. Answers whether the other one leads: false, and nothing has changed, if there is no such
-   * candidate, or if others stand before it that do not go within five seconds. `NOT_HELD` without leading.
+   * move behind, then this one resigns. Answers whether the other one leads: false if there is no such candidate, or if others stand
+   * before it that do not go within five seconds. Nothing has changed for the leader then, and who was asked may stand further back.
+   * `NOT_HELD` without leading.
    */
   transfer(to: Contender | string, options?: SignalOptions): Promise<boolean>
   /** The next candidate leads; a `run` in progress campaigns again, behind all others. `NOT_HELD` without leading. */

@@ -50,9 +50,9 @@ impl ElectionBase {
     }
 
     /// Hands the leadership over to a candidate, or to the first of an identity. Those who stand before it are
-    /// asked to move behind, then this one resigns. Whether the other one leads: False, and nothing has changed, if
-    /// there is no such candidate, or if others stand before it that do not go within five seconds. NotHeld: this
-    /// one does not lead.
+    /// asked to move behind, then this one resigns. Whether the other one leads: False if there is no such
+    /// candidate, or if others stand before it that do not go within five seconds. Nothing has changed for the
+    /// leader then, and who was asked may stand further back. NotHeld: this one does not lead.
     fn transfer(slf: &Bound<'_, Self>, to: Arg) -> Answered {
         let to = convert::contender_node("to", to)?;
         let core = zkrecipes::Election::clone(&slf.get().core);

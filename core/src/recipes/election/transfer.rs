@@ -40,8 +40,8 @@ enum Between {
 impl Election {
     /// Hands the leadership over to `to`: a candidate's node, as in [`Election::candidates`], or an identity. Those who stand before
     /// it are asked to move behind; then this leader resigns, at once, as by [`Election::resign`]. Answers whether the chosen one
-    /// leads. False, and nothing has changed for this leader, if there is no such candidate, or others stand between that do not
-    /// go within five seconds. NotHeld without leading.
+    /// leads. False if there is no such candidate, or others stand between that do not go within five seconds: nothing has changed
+    /// for this leader then, and who was asked may stand further back. NotHeld without leading.
     ///
     /// A leader of a lower priority than others is soon asked to hand over again.
     ///
