@@ -18,7 +18,7 @@ EXIT STATUS
   1   nobody or nothing there     75  not acquired (see lock)
   2   the command line is wrong   76  lost: the lock was gone before the
   69  no server answers               command had ended
-  70  an error inside zkrecipes   77  denied, or wrong credentials
+  70  any other error             77  denied, or wrong credentials
                                   128 + N  ended by signal N"
         )
     };

@@ -20,9 +20,10 @@ use crate::table;
 /// --force-after. Prints what it did, and asks no questions.
 ///
 /// A holder whose node was deleted is told at once if it listens, otherwise
-/// within an eighth of its session timeout; one that is cut off from ZooKeeper
-/// goes on until its lease runs out. Guarded writes, and a resource that
-/// checks fencing tokens, are protected from that.
+/// within an eighth of its session timeout (with a relaxed lease not before it
+/// verifies or lets go); one that is cut off from ZooKeeper goes on until its
+/// lease runs out. Guarded writes, and a resource that checks fencing tokens,
+/// are protected from that.
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment, after_help = examples!("\
   zkrecipes break /locks/backup holder

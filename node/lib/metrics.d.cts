@@ -40,7 +40,7 @@ export interface Metrics {
   readonly failures: number
   /** Acquisitions that came when the one ahead in the line let go. */
   readonly handOffs: number
-  /** Acquisitions that were passed on in memory, between waiters of one client. */
+  /** Acquisitions to which a turn was passed on by local hand-off, between waiters of one client. */
   readonly localHandOffs: number
   /** How long each acquisition was waited for; items of queues aside, whose coming is no wait for others. */
   readonly waits: Histogram

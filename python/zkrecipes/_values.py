@@ -276,7 +276,7 @@ class Metrics(NamedTuple):
     hand_offs: int
     """Acquisitions that came when the one ahead in the line let go."""
     local_hand_offs: int
-    """Acquisitions that were passed on in memory, between waiters of one client."""
+    """Acquisitions to which a turn was passed on by local hand-off, between waiters of one client."""
     waits: Histogram
     """How long each acquisition was waited for; items of queues aside, whose coming is no wait for others."""
     holds: Histogram

@@ -37,6 +37,8 @@ NUMBERS = [
     ("guide.md", r"connection (\d+) wait for a callback", "session/state.rs", "MOST_UNTOLD"),
     ("guide.md", r"The first call comes after (a second)", "recipes/wait_progress.rs", "FIRST"),
     ("guide.md", r"in the end once (a minute)", "recipes/wait_progress.rs", "RARELY"),
+    ("guide.md", r"Of the log ([\d,]+) records wait", "drive/log.rs", "BACKLOG"),
+    ("guide.md", r"records wait \(([\d,]+) before a subscriber", "log.rs", "MOST_UNSAID"),
     ("observability.md", r"a queue of (\d+) \(", "drive/log.rs", "BACKLOG"),
     ("observability.md", r"subscriber of `tracing` ([\d,]+) wait", "log.rs", "MOST_UNSAID"),
     ("observability.md", r"a callback took longer than (a second);", "session/delivery.rs", "SLOW"),

@@ -102,7 +102,7 @@ metrics! {
     failures: Count => u64,
     /// Acquisitions that came when the one ahead in the line let go.
     hand_offs: Count => u64,
-    /// Acquisitions that were passed on in memory, between waiters of one client.
+    /// Acquisitions to which a turn was passed on by local hand-off, between waiters of one client.
     local_hand_offs: Count => u64,
     /// How long each acquisition was waited for; items of queues aside, whose coming is no wait for others.
     waits: Tally => Histogram,
