@@ -262,7 +262,7 @@ async fn run(variant: Variant, crashes: [Crash; 2]) -> bool {
     }
     soon(&what, watcher.close(Some(SOON))).await.expect("closed");
     let left = left(&server, &["/"]);
-    assert!(left.is_empty(), "{what}: {left:?}");
+    assert!(left.is_empty(), "{what}: {left:?}, and the sessions {:x?}", server.sessions());
     fired
 }
 

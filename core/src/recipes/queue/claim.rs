@@ -564,8 +564,7 @@ impl ItemWork {
         if store.has_no_attempt_left(*attempts) {
             let mut call = self.held.hold().session().call(None);
             let unseen = store.unseen_claims(&mut call, "nack", &name.text, *czxid).await;
-            let is_last =
-                |unseen: &UnseenClaims| store.has_no_attempt_left(*attempts - unseen.count);
+            let is_last = |unseen: &UnseenClaims| store.has_no_attempt_left(*attempts - unseen.count);
             if unseen.as_ref().map_or(true, is_last) {
                 let moved = match unseen {
                     Ok(_) => self.move_to_dead_letters(nack.reason).await,

@@ -164,7 +164,7 @@ impl ServerSession {
             };
             let LookedAt { on, settled, found, guard: seen } = looked;
             settled.await?;
-            if !found.await?.is_some_and(|stat| stat.czxid == czxid) {
+            if found.await?.is_none_or(|stat| stat.czxid != czxid) {
                 return Err(WireError::NoNode);
             }
             let guard = match (guard, seen) {
