@@ -14,10 +14,10 @@ use crate::mutex::lock;
 
 /// Nodes that are to go when the client closes, if they have not gone before.
 #[derive(Default)]
-pub(super) struct TemporaryNodes(Mutex<Nodes>);
+pub(super) struct TemporaryNodes(Mutex<NodesToDelete>);
 
 #[derive(Default)]
-struct Nodes {
+struct NodesToDelete {
     /// Those that were created, as far as is known.
     created: Vec<String>,
     /// Those that tell what became of a change, as long as somebody may have to ask that.
@@ -26,7 +26,7 @@ struct Nodes {
 }
 
 impl TemporaryNodes {
-    fn nodes(&self) -> MutexGuard<'_, Nodes> {
+    fn nodes(&self) -> MutexGuard<'_, NodesToDelete> {
         lock(&self.0)
     }
 
@@ -114,7 +114,7 @@ impl Session {
         self.delete_unused(&mut nodes);
     }
 
-    fn delete_unused(&self, nodes: &mut Nodes) {
+    fn delete_unused(&self, nodes: &mut NodesToDelete) {
         let server_session = self.server_session();
         for node in mem::take(&mut nodes.created) {
             match nodes.in_use.contains(&node) {

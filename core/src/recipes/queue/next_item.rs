@@ -377,12 +377,12 @@ impl SharedQueue {
                     true => {
                         *look_at = None;
                         let new = || WatchedLists::new(session, &self.listing, verb);
-                        lists.get_or_insert_with(new).changed().await.map(|()| Woken::ByNews)
+                        lists.get_or_insert_with(new).changed().await.map(|()| WokenUp::ByNews)
                     }
                     false => {
                         let at = *look_at.get_or_insert_with(|| session.now() + LOOK_AFTER);
                         session.clock().sleep_until(at).await;
-                        Ok(Woken::ToLook)
+                        Ok(WokenUp::ToLook)
                     }
                 }
             };
@@ -390,15 +390,15 @@ impl SharedQueue {
                 tokio::select! {
                     biased;
                     woken = items => woken,
-                    () = line.changed() => Ok(Woken::ByTheLine),
-                    () = back => Ok(Woken::ByNews),
-                    () = self.until_due(session) => Ok(Woken::ByNews),
+                    () = line.changed() => Ok(WokenUp::ByTheLine),
+                    () = back => Ok(WokenUp::ByNews),
+                    () = self.until_due(session) => Ok(WokenUp::ByNews),
                 }
             };
             match call.wait_for(woken).await?? {
-                Woken::ByNews => {}
-                Woken::ByTheLine => line.look(call, verb).await?,
-                Woken::ToLook => {
+                WokenUp::ByNews => {}
+                WokenUp::ByTheLine => line.look(call, verb).await?,
+                WokenUp::ToLook => {
                     self.list_anew(call, verb, false).await?;
                     *look_at = None;
                 }
@@ -490,7 +490,7 @@ impl ItemWatch {
 }
 
 /// What has ended a wait for items.
-enum Woken {
+enum WokenUp {
     /// There may be some.
     ByNews,
     /// Somebody ahead in the line has gone.
