@@ -78,7 +78,7 @@ impl Session {
         if !self.put_down_temporary(&node) {
             return;
         }
-        let (session, first) = (self.clone(), self.server_session().delete(&node, None));
+        let (session, first) = (self.clone(), self.server_session().delete_in_order(&node));
         self.clock.spawn(Box::pin(async move {
             let deleting = async {
                 let mut pause = GrowingPause::new(Duration::from_millis(50), Duration::from_secs(2));
@@ -119,7 +119,10 @@ impl Session {
         for node in mem::take(&mut nodes.created) {
             match nodes.in_use.contains(&node) {
                 true => nodes.created.push(node),
-                false => drop(server_session.delete_in_background(node, 0)),
+                false => {
+                    let first = server_session.delete_in_order(&node);
+                    drop(server_session.delete_until_confirmed(node, 0, None, first));
+                }
             }
         }
     }

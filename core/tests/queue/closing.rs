@@ -104,6 +104,26 @@ async fn hold_up(server: &Server, client: &Client) -> JoinHandle<()> {
     reading
 }
 
+fn multis(client: &Client) -> u64 {
+    client.metrics().requests["multi"]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_leaves_no_mark_whose_creation_waits_to_leave() {
+    let server = server();
+    let (closing, queue) = narrow(&server).await;
+    let reading = hold_up(&server, &closing).await;
+    let before = multis(&closing);
+    let putting = tokio::spawn(async move { queue.put(b"second").await });
+    eventually("it waits to leave", || multis(&closing) > before).await;
+    assert!(!reading.is_finished(), "too slow: it has left");
+    closing.close_in_background();
+    soon("closing", closing.close(None)).await.expect("closed");
+    let _ = soon("the put", putting).await.expect("joined");
+    assert_eq!(nodes_under(&server, PATH).len(), 2, "it left");
+    assert_tidy(&server).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_ack_that_is_dropped_with_its_item_after_it_began_is_not_overtaken_by_the_release() {
     let server = server();

@@ -242,8 +242,9 @@ impl Items {
         fate.claim = Some((host, claim));
         fate.newest = fate.newest.max(item.fencing_token());
         let is_too_often = most.is_some_and(|most| attempts > most + fate.unseen) || attempts == 0;
-        let wrong = wrong.filter(|_| !is_late);
-        wrong.or_else(|| is_too_often.then(|| format!("{item:?} was claimed, and {most:?} is the most")))
+        let wrong =
+            wrong.or_else(|| is_too_often.then(|| format!("{item:?} was claimed, and {most:?} is the most")));
+        wrong.filter(|_| !is_late)
     }
 
     /// A worker listens for the loss of it; it says so there when it hears of one.

@@ -23,6 +23,8 @@ pub struct Rounds(Solo<Inner>);
 struct Inner {
     parties: usize,
     everybody: usize,
+    /// Whether nobody deletes what is not theirs.
+    is_exclusive: bool,
     /// `ready`, by its czxid, if it stands.
     ready: Option<i64>,
     declared: Vec<Round>,
@@ -57,8 +59,8 @@ struct Member {
 
 impl Rounds {
     pub fn of(plan: &Plan) -> Rounds {
-        let (parties, everybody) = (plan.parties(), plan.everybody());
-        Rounds(Solo::new(Inner { parties, everybody, ..Inner::default() }))
+        let (parties, everybody, is_exclusive) = (plan.parties(), plan.everybody(), !plan.is_forced());
+        Rounds(Solo::new(Inner { parties, everybody, is_exclusive, ..Inner::default() }))
     }
 
     // ---- on the server
@@ -83,10 +85,12 @@ impl Rounds {
         let is_its = |round: &Round| {
             round.declared >= member.since && round.members.iter().any(|(_, other)| other == name)
         };
-        // Of a node that came without an answer, and went with its session, nobody knows whether it was counted.
+        // Of a node that came without an answer, and went with its session, nobody knows whether it was counted, nor of one that
+        // somebody else has deleted.
         let mut sessions =
             rounds.declared.iter().rev().filter(|round| is_its(round)).map(|round| round.sessions.get(name));
-        if member.had_left && sessions.next().is_some_and(|last| sessions.any(|session| session == last)) {
+        let can_know = rounds.is_exclusive && member.had_left;
+        if can_know && sessions.next().is_some_and(|last| sessions.any(|session| session == last)) {
             return Some(format!(
                 "{name} is let in, and was not into a round before that was declared with it"
             ));

@@ -64,6 +64,8 @@ pub(super) async fn delete_unless_declared(
     while !place.server_session.has_ended() {
         match call.receive(ENTER, look_and_delete(barrier, place)).await? {
             Ok(look) => return Ok(Some(look)),
+            // Gone in between: deleted by us, which a server that lagged did not know, or by somebody else.
+            Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {}
             Err(error) => call.retry_or_refuse(error, ENTER, &barrier.path).await?,
         }
     }

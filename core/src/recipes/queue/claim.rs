@@ -117,8 +117,19 @@ impl Store {
                 hold.lose(LostReason::Closed);
                 return Err(Error::closed("client").with_path(&self.layout.path));
             }
-            let (store, is_seen) = (self.clone(), Default::default());
-            let claimed = Claimed { store, node, name, czxid, data, rest, attempts, is_over, is_seen };
+            let (store, is_seen, is_settled_by_hand) = (self.clone(), Default::default(), Default::default());
+            let claimed = Claimed {
+                store,
+                node,
+                name,
+                czxid,
+                data,
+                rest,
+                attempts,
+                is_over,
+                is_seen,
+                is_settled_by_hand,
+            };
             return Ok(Item::new(Held::of(client, hold), claimed));
         }
     }
@@ -350,6 +361,8 @@ pub(super) struct Claimed {
     pub(super) is_over: Arc<AtomicBool>,
     /// Whether somebody has looked at the data: else nobody's work on it has failed.
     pub(super) is_seen: AtomicBool,
+    /// Whether somebody has acknowledged it or given it back, or tried to.
+    pub(super) is_settled_by_hand: AtomicBool,
 }
 
 impl Deref for Item {
@@ -532,6 +545,7 @@ impl ItemWork {
     ) -> Result<()> {
         self.held.client().session()?;
         self.unless_settled()?;
+        self.claimed.is_settled_by_hand.store(true, Ordering::Relaxed);
         let (witness, marks) = (self.claimed.node.clone(), self.claimed.store.marks.clone());
         self.held.hold().finish(FinalWrites { verb, writes, witness, marks }, then).await
     }
@@ -560,6 +574,7 @@ impl ItemWork {
 
     async fn give_back(&self, nack: Nack) -> Result<()> {
         self.unless_settled()?;
+        self.claimed.is_settled_by_hand.store(true, Ordering::Relaxed);
         let Claimed { store, name, node, attempts, czxid, .. } = &*self.claimed;
         if store.has_no_attempt_left(*attempts) {
             let mut call = self.held.hold().session().call(None);
@@ -646,9 +661,12 @@ impl Drop for GivesBackWhenDropped {
         if !is_ours || !held.stands() || held.hold().is_finishing() {
             return;
         }
-        let Claimed { store, name, czxid, attempts, is_seen, .. } = &*self.0.claimed;
+        let Claimed { store, name, czxid, attempts, is_seen, is_settled_by_hand, .. } = &*self.0.claimed;
         if is_seen.load(Ordering::Relaxed) {
             return drop(self.0.begin_to_give_back(Nack::default()));
+        }
+        if is_settled_by_hand.load(Ordering::Relaxed) {
+            return;
         }
         let server_session = held.hold().session().server_session();
         let noted = store.clone().note_unseen(server_session.clone(), name.text.clone(), *czxid);

@@ -33,6 +33,11 @@ impl ServerSession {
         self.send_deletion(path, |wire| wire.delete(path, version))
     }
 
+    /// The same, behind all that was asked for before: for a node that may yet have to be created by it.
+    pub(crate) fn delete_in_order(self: &Arc<Self>, path: &str) -> Flight<()> {
+        self.send_deletion(path, |wire| wire.delete_in_order(path))
+    }
+
     /// The same on that connection, or not at all: [`WireError::NotSent`]. For a node that was seen on it.
     pub(crate) fn delete_on(
         self: &Arc<Self>,

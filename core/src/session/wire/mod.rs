@@ -113,6 +113,10 @@ pub trait Wire: Send + Sync {
     fn delete(&self, path: &str, version: Option<i32>) -> Flight<()> {
         self.delete_on(None, path, version)
     }
+    /// The same, never ahead of what was asked for before and waits because so much is in flight.
+    fn delete_in_order(&self, path: &str) -> Flight<()> {
+        self.delete(path, None)
+    }
     /// The same on the connection of this generation, if one is said, or not at all: as [`Wire::multi_on`].
     fn delete_on(&self, generation: Option<u64>, path: &str, version: Option<i32>) -> Flight<()>;
     fn exists(&self, path: &str) -> Flight<Option<Stat>>;

@@ -88,6 +88,7 @@ impl Wire for Session {
         close() -> Later<()>;
         create(path: &str, data: &[u8], mode: CreateMode, acl: &AclChoice) -> Flight<Created>;
         delete_on(generation: Option<u64>, path: &str, version: Option<i32>) -> Flight<()>;
+        delete_in_order(path: &str) -> Flight<()>;
         exists(path: &str) -> Flight<Option<Stat>>;
         get_data(path: &str) -> Flight<(Vec<u8>, Stat)>;
         get_each(paths: &[String]) -> Flight<Vec<Read>>;

@@ -29,6 +29,11 @@ impl Letter {
         Letter { generation, ..self }
     }
 
+    /// Not ahead of those that wait, though it could be.
+    pub(crate) fn in_order(self) -> Letter {
+        Letter { is_exempt: false, ..self }
+    }
+
     pub(crate) fn op(&self) -> Op {
         self.op
     }

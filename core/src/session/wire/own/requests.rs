@@ -312,6 +312,11 @@ impl<C: Channel> Wire for OwnSession<C> {
         self.ask_on(generation, &Request::Write(SubWrite::Delete { path, version }), is_nothing)
     }
 
+    fn delete_in_order(&self, path: &str) -> Flight<()> {
+        let request = Request::Write(SubWrite::Delete { path: self.full(path).into(), version: -1 });
+        Box::pin(send(&self.connection, Letter::of(&request).in_order(), None).read(is_nothing))
+    }
+
     fn exists(&self, path: &str) -> Flight<Option<Stat>> {
         let path = self.full(path).into();
         Box::pin(if_any(self.ask(&Request::Exists { path, watch: false }, only_stat)))
