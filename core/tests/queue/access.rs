@@ -1,9 +1,9 @@
 //! Items and queues whose access lists change. Servers tell nobody of that, so whoever waits looks again after half a minute.
 
 use super::support::access::{ALL, NO_READING, NO_WRITING, set_access};
-use super::support::{SOON, client, connected, eventually, options, server, soon};
-use super::{PATH, TEN, assert_tidy, bounded, queue_of};
-use zkrecipes::{AclChoice, Auth, CreateMode, ErrorKind};
+use super::support::{SOON, client, eventually, server, soon};
+use super::{PATH, assert_tidy, bounded, queue_of};
+use zkrecipes::ErrorKind;
 
 /// The first item of a queue.
 fn first_item() -> String {
@@ -58,35 +58,4 @@ async fn a_put_that_nobody_tells_of_room_looks_for_itself() {
     let put = tokio::time::timeout(2 * SOON, waiting).await.expect("it looks").expect("joined");
     // Where it may not read, it may not know who deletes its item either.
     assert_eq!(put.expect_err("not allowed to look").kind(), ErrorKind::Denied);
-}
-
-/// Only those in the front of the line are told of items, and stay there while any call of theirs waits.
-#[tokio::test(flavor = "multi_thread")]
-async fn who_waits_behind_those_who_may_not_read_an_item_gets_it() {
-    let server = server();
-    let own = || options(TEN).auth(Auth::new("digest", "me:secret"));
-    let (owner, reader) =
-        (connected(&server, own().acl(AclChoice::Creator)).await, connected(&server, own()).await);
-    let mut strangers = Vec::new();
-    for n in 1..=4 {
-        let stranger = client(&server).await;
-        for _ in 0..2 {
-            let queue = queue_of(&stranger);
-            tokio::spawn(async move { queue.get().await });
-        }
-        strangers.push(stranger);
-        eventually("it waits", || server.watch_count() == 2 * n).await;
-    }
-    let queue = queue_of(&reader);
-    let getting = tokio::spawn(async move { queue.get().await });
-    eventually("it waits behind them", || server.watch_count() == 2 * 4 + 4).await;
-    reader.nodes().ensure(PATH).await.expect("made");
-    let node = format!("{PATH}/qn-");
-    owner.nodes().create(&node, b"ours", CreateMode::PersistentSequential).await.expect("created");
-    let got = tokio::time::timeout(2 * SOON, getting).await.expect("it looks").expect("joined");
-    assert_eq!(got.expect("it may read it"), b"ours");
-    for stranger in strangers {
-        soon("closing", stranger.close(None)).await.expect("closed");
-    }
-    assert_tidy(&server).await;
 }

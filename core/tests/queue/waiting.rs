@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::support::ground::grounds;
-use super::support::{client, eventually, server, soon};
+use super::support::{SOON, client, eventually, server, soon};
 use super::{BUDGET, PATH, TEN, assert_tidy, bounded, impatient, queue_of};
 use zkrecipes::{Client, ErrorKind};
 use zkrecipes_embedded::{Fault, LogEntry};
@@ -110,6 +110,33 @@ async fn whoever_comes_to_the_front_of_the_line_is_told() {
         soon("closing", client.close(None)).await.expect("closed");
         soon("the get", getting).await.expect("joined").expect_err("closed");
     }
+    assert_tidy(&server).await;
+}
+
+/// Only those in the front of the line are told of items, and these are not polled any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_behind_those_who_do_not_look_gets_what_comes() {
+    let server = server();
+    let mut front = Vec::new();
+    for n in 1..=4 {
+        let client = client(&server).await;
+        let queue = queue_of(&client);
+        let mut kept = Box::pin(async move { queue.get().await });
+        tokio::select! {
+            biased;
+            _ = &mut kept => panic!("there is nothing"),
+            () = eventually("it waits", || server.watch_count() == 2 * n) => {}
+        }
+        front.push((client, kept));
+    }
+    let (last, producer) = (client(&server).await, client(&server).await);
+    let queue = queue_of(&last);
+    let getting = tokio::spawn(async move { queue.get().await });
+    eventually("it waits behind them", || server.watch_count() == 2 * 4 + 4).await;
+    queue_of(&producer).put(b"tea").await.expect("put");
+    let got = tokio::time::timeout(2 * SOON, getting).await.expect("it looks").expect("joined");
+    assert_eq!(got.expect("got"), b"tea");
+    drop(front);
     assert_tidy(&server).await;
 }
 

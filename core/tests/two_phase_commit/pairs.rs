@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::support::commits::{MINUTE, MODES, PATH, TEN, of};
+use crate::support::commits::{MINUTE, MODES, PATH, of};
 use crate::support::ground::Ground;
 use crate::support::{SOON, options, server, soon};
 use futures_util::StreamExt;
@@ -17,6 +17,8 @@ use zkrecipes::{Client, CommitMode, Outcome, Proposal, Result};
 use zkrecipes_embedded::{Fault, FaultId, Server};
 
 const SITES: [&str; 2] = ["a", "b"];
+/// Longer than this machine ever stalls: the server's clock stands still, so a session that its client gives up for that would stay.
+const SESSION_TIMEOUT: Duration = MINUTE;
 /// How many pairs run at the same time.
 const AT_ONCE: usize = 8;
 /// More than any of them makes before all is done.
@@ -109,7 +111,7 @@ struct Process {
 
 impl Process {
     async fn start(role: Role, hosts: &str, variant: Variant, ledger: &Arc<Ledger>) -> Process {
-        let client = Client::connect(hosts, options(TEN)).await.expect("the server answers");
+        let client = Client::connect(hosts, options(SESSION_TIMEOUT)).await.expect("the server answers");
         Process::with(role, client, variant, ledger)
     }
 
@@ -193,7 +195,7 @@ struct Victim {
 impl Victim {
     async fn start(crash: Crash, server: &Server, variant: Variant, ledger: &Arc<Ledger>) -> Victim {
         let ground = Ground::real(server.connect_string(), String::new());
-        let client = ground.client(TEN).await;
+        let client = ground.client(SESSION_TIMEOUT).await;
         let fault = if crash.is_applied { Fault::drop_after("*") } else { Fault::drop_before("*") };
         let fault = ground.inject(fault.request_number(crash.at));
         ground.inject(Fault::refuse_connections(1).forever());
@@ -219,7 +221,7 @@ async fn run(variant: Variant, crashes: [Crash; 2]) -> bool {
     server.freeze_clock();
     let ledger = Arc::new(Ledger::default());
     let hosts = server.connect_string();
-    let watcher = Client::connect(&hosts, options(TEN)).await.expect("the server answers");
+    let watcher = Client::connect(&hosts, options(SESSION_TIMEOUT)).await.expect("the server answers");
     let commits = of(&watcher, variant.mode);
     let (mut victims, mut processes) = (Vec::new(), Vec::new());
     for role in [Role::Site(0), Role::Site(1), Role::Coordinator] {

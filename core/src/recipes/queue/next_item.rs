@@ -2,7 +2,7 @@
 //!
 //! One call of a client waits for all of its calls on the path: it has the watch of the items (see `shared_watch`). It stands in a
 //! line with those of other clients, and only the first few of that line watch the items and the claims (see `waiting_line`). The
-//! others list them now and then, as the first few may not be allowed to take what has come.
+//! others list them now and then, as the first few may be unable to take what has come.
 //!
 //! Whichever call sees free items hands one to each call that looks for one, in the order of the calls (`search_order`).
 //!
