@@ -263,7 +263,7 @@ void terms_go_through_the_callers_loop(void) {
 
   /* And one that was cancelled on its way. */
   OK(zkr_election_run(election, note_term, &dropped, NULL, &error));
-  EVENTUALLY(zkr_election_is_leader(election));
+  CHECK(is_readable(fd) && zkr_election_is_leader(election));
   zkr_election_free(election);
   EVENTUALLY(children_of(other, path("looped-terms")) == 0);
   while (dropped.ends == 0) CHECK(zkr_client_dispatch(client, 1, 10000) == 1);
