@@ -262,6 +262,7 @@ void terms_go_through_the_callers_loop(void) {
   zkr_leadership_free(dropped.leadership);
 
   /* And one that was cancelled on its way. */
+  zkr_client_dispatch(client, 0, 0);
   OK(zkr_election_run(election, note_term, &dropped, NULL, &error));
   CHECK(is_readable(fd) && zkr_election_is_leader(election));
   zkr_election_free(election);
