@@ -146,18 +146,19 @@ fn a_command_need_not_read_its_item() {
 fn an_item_whose_command_fails_goes_back_and_then_to_the_dead() {
     let server = server();
     put(&server, &["bad", "good"]);
-    let script = "item=$(cat); echo $item $ZKR_ATTEMPTS; test $item = good || exit 7";
+    // The status that tells that a claim was lost, if it is ours.
+    let script = "item=$(cat); echo $item $ZKR_ATTEMPTS; test $item = good || exit 76";
     let options = ["--max-attempts", "2", "--pause", "0", "--until-empty"];
     let ended = claiming(&server, &options, script).end();
-    assert_eq!((ended.status, ended.out.as_str()), (7, "bad 1\nbad 2\ngood 1\n"), "{ended:?}");
-    let said = "zkrecipes: status 7: the item goes back, after attempt 1\nzkrecipes: status 7: the item goes to the dead, after attempt 2\n";
+    assert_eq!((ended.status, ended.out.as_str()), (76, "bad 1\nbad 2\ngood 1\n"), "{ended:?}");
+    let said = "zkrecipes: status 76: the item goes back, after attempt 1\nzkrecipes: status 76: the item goes to the dead, after attempt 2\n";
     assert_eq!(ended.err, said);
     assert_eq!(length(&server), "0\n");
     assert_eq!(run(&server, &["queue", "dead", PATH]).out, "bad\n");
     let long = run(&server, &["queue", "dead", "--long", PATH]).out;
-    assert!(long.starts_with("NODE") && long.contains("status 7") && long.contains(" 2 "), "{long}");
+    assert!(long.starts_with("NODE") && long.contains("status 76") && long.contains(" 2 "), "{long}");
     let json = run(&server, &["queue", "dead", "--json", PATH]).out;
-    assert!(json.contains("\"reason\":\"status 7\"") && json.contains("\"attempts\":2"), "{json}");
+    assert!(json.contains("\"reason\":\"status 76\"") && json.contains("\"attempts\":2"), "{json}");
     assert_eq!(run(&server, &["queue", "stats", PATH]).out, "ready   0\ndelayed 0\nclaimed 0\ndead    1\n");
     let stats = run(&server, &["queue", "stats", "--json", PATH]).out;
     assert_eq!(stats, "{\"ready\":0,\"delayed\":0,\"claimed\":0,\"dead\":1}\n");
@@ -167,7 +168,7 @@ fn an_item_whose_command_fails_goes_back_and_then_to_the_dead() {
     assert_eq!(run(&server, &["queue", "dead", "--replay", PATH]).out, "1\n");
     assert_eq!(run(&server, &["queue", "peek", PATH]).out, "bad\n");
     assert_eq!(run(&server, &["queue", "dead", PATH]).out, "");
-    assert_eq!(claiming(&server, &options, script).end().status, 7);
+    assert_eq!(claiming(&server, &options, script).end().status, 76);
     assert_eq!(run(&server, &["queue", "dead", "--drain", PATH]).out, "bad\n");
     assert_eq!(run(&server, &["queue", "dead", "--purge", "0s", PATH]).out, "0\n");
     assert_eq!(run(&server, &["queue", "dead", PATH]).out, "");

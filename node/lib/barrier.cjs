@@ -86,7 +86,11 @@ class DoubleBarrier extends Remote {
       return result
     } catch (error) {
       // The body failed, or the signal came before we could leave.
-      if (this.hasEntered) this.withdraw()
+      try {
+        if (this.hasEntered) this.withdraw()
+      } catch {
+        // Its client is closed, and the round is given up already.
+      }
       throw error
     }
   }

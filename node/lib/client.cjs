@@ -82,8 +82,12 @@ class Client extends Remote {
     const timeout = check.millis('timeout', check.options('close', options, ['timeout']).timeout)
     // Not one of this client's calls: an `unref()` says that what it holds need not be waited for, but whoever closes waits.
     const native = nativeOf(own(this))
-    await new Calls().done(() => native.close(timeout))
-    callsOf(this).end()
+    try {
+      await new Calls().done(() => native.close(timeout))
+    } finally {
+      // Also when no server has confirmed it: nothing of this client is worth waiting for any more.
+      callsOf(this).end()
+    }
   }
 
   async [asyncDispose]() {

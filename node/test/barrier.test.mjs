@@ -23,6 +23,18 @@ promise('who withdraws from waiting at a barrier waits no longer', async (world)
   assert.equal(await waiting, reason)
 })
 
+promise('a body that fails and has closed its client is heard', async (world) => {
+  const client = await world.connect()
+  const reason = new Error('failed')
+  const failed = rejection(
+    client.doubleBarrier(world.path('step'), 1).run(async () => {
+      await client.close()
+      throw reason
+    }),
+  )
+  assert.equal(await failed, reason)
+})
+
 promise('members enter and leave together, round after round', async (world) => {
   const all = await members(world, 3)
   const [first] = all

@@ -160,6 +160,16 @@ promise('whoever closes a client waits for that, whether or not unref was called
   assert.equal(child.output, 'closed\n')
 })
 
+promise('a round does not keep a process alive whose client is closed, confirmed or not', async (world) => {
+  const child = world.child('alive', world.path(), 'is in a round, cannot close')
+  await child.said('entered')
+  world.server.pause()
+  child.signal('SIGTERM')
+  assert.equal(await child.exit, 0, child.errors)
+  assert.equal(child.output, 'entered\nTIMEOUT\n')
+  world.server.resume()
+}, { embeddedOnly: true })
+
 promise('what a worker holds keeps the worker alive, until it is lost', async (world) => {
   const lock = await world.lock()
   const workerData = { hosts: world.hosts, path: lock.path, task: 'hold and listen' }

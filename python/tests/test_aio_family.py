@@ -102,6 +102,30 @@ def test_a_sequencer_can_be_checked_and_watched(hosts: str) -> None:
     run(body())
 
 
+def test_who_leaves_a_shared_hold_releases_what_it_took_itself(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client:
+            hold = client.semaphore("/limit", 2).hold(timeout=10)
+            has_entered, may_leave = asyncio.Event(), asyncio.Event()
+
+            async def other() -> None:
+                async with hold as permit:
+                    has_entered.set()
+                    await may_leave.wait()
+                    assert permit.is_held
+
+            async with hold as permit:
+                working = asyncio.create_task(other())
+                await asyncio.wait_for(has_entered.wait(), 10)
+                assert permit.is_held
+            assert not permit.is_held
+            may_leave.set()
+            await working
+            assert not await client.semaphore("/limit", 2).contenders()
+
+    run(body())
+
+
 def test_bad_input_is_refused_by_name(hosts: str) -> None:
     async def body() -> None:
         async with aio.Client(hosts) as client, aio.Client(hosts) as other:

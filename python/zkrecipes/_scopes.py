@@ -23,6 +23,7 @@ class Holding(Protocol):
 
 
 _H = TypeVar("_H", bound=Holding)
+_T = TypeVar("_T")
 
 
 class Body:
@@ -51,29 +52,44 @@ class Body:
         return lost
 
 
-class Scope(Generic[_H]):
-    """The scope of one acquisition at a time, which `take` makes."""
+class Entered(Generic[_T]):
+    """What tasks have entered, each its own, and have not left.
 
-    _held: _H | None = None
-    _body: Body | None = None
+    Tasks take turns on one object; one that released early must not leave with another's acquisition.
+    """
+
+    def __init__(self) -> None:
+        self._by_task: list[tuple[asyncio.Task[object] | None, _T]] = []
+
+    def add(self, what: _T) -> None:
+        self._by_task.append((asyncio.current_task(), what))
+
+    def leave(self) -> _T:
+        """The latest of this task. A fixture may be entered in one task and left in another: then it is the latest of all."""
+        task = asyncio.current_task()
+        own = [index for index, (entered, _) in enumerate(self._by_task) if entered is task]
+        assert self._by_task, "left without being entered"
+        _, what = self._by_task.pop(own[-1] if own else -1)
+        return what
+
+
+class Scope(Generic[_H]):
+    """The scope of what `take` acquires, for every task that enters it."""
 
     def __init__(self, take: Callable[[], Awaitable[_H]], cancel_on_lost: bool) -> None:
         self._take = take
         self._cancel_on_lost = cancel_on_lost
+        self._entered: Entered[tuple[_H, Body | None]] = Entered()
 
     async def __aenter__(self) -> _H:
         held = await self._take()
-        self._held = held
-        if self._cancel_on_lost:
-            self._body = Body(held)
+        self._entered.add((held, Body(held) if self._cancel_on_lost else None))
         return held
 
     async def __aexit__(
         self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        held, body = self._held, self._body
-        assert held is not None, "left without being entered"
-        self._held = self._body = None
+        held, body = self._entered.leave()
         # Our own cancellation shows as Lost; one from outside stands, and so does the body's error.
         lost = body.end(exception) if body is not None else None
         if lost is not None:

@@ -81,7 +81,7 @@ from ._recipes import (
 )
 
 # --- end of generated
-from ._scopes import Scope, this_task
+from ._scopes import Entered, Scope
 from ._updates import Config
 from ._values import (
     Cached,
@@ -221,7 +221,7 @@ class Leadership(Held):
 
 
 class Hold(Scope[_Acquired]):
-    """What `hold(timeout)` returns: the scope of one acquisition at a time."""
+    """What `hold(timeout)` returns: each `async with` of it is an acquisition of its own."""
 
 
 class Handle(Holding, _native.Handle, Generic[_Acquired]):
@@ -230,8 +230,7 @@ class Handle(Holding, _native.Handle, Generic[_Acquired]):
     _cancel_on_lost = False
 
     def __init__(self, seed: _native.Seed) -> None:
-        # Tasks take turns on one handle; one that released early must not leave with another's acquisition.
-        self._scopes: list[tuple[asyncio.Task[object], Hold[_Acquired]]] = []
+        self._entered: Entered[Hold[_Acquired]] = Entered()
 
     @instead(awaited(_native.Handle.contenders))
     def contenders(self) -> None: ...
@@ -261,17 +260,13 @@ class Handle(Holding, _native.Handle, Generic[_Acquired]):
     async def __aenter__(self) -> _Acquired:
         scope = self._hold(1, None)
         held = await scope.__aenter__()
-        self._scopes.append((this_task(), scope))
+        self._entered.add(scope)
         return held
 
     async def __aexit__(
         self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        task = this_task()
-        # A fixture may be entered in one task and left in another: then it is the latest.
-        own = [index for index, (entered, _) in enumerate(self._scopes) if entered is task]
-        _, scope = self._scopes.pop(own[-1] if own else -1)
-        await scope.__aexit__(kind, exception, traceback)
+        await self._entered.leave().__aexit__(kind, exception, traceback)
 
 
 class Lock(Handle[Held], _native.LockBase):

@@ -103,16 +103,16 @@ impl Plan {
                 let message = format!("there was no item in {} in time", self.job.path);
                 return Err(Failure::new(NOT_ACQUIRED, message));
             };
-            let code = match desk.run(&self.job, &item, || {})? {
-                End::Done(code) | End::Yielded(code) => code,
-                End::Lost(_) => LOST,
+            let (code, is_lost) = match desk.run(&self.job, &item, || {})? {
+                End::Done(code) | End::Yielded(code) => (code, false),
+                End::Lost(_) => (LOST, true),
             };
             if code != 0 {
                 status = code;
                 let attempt = item.attempts();
                 let most = self.max_attempts;
                 // One whose claim is lost goes back, and to the dead only when it is claimed again.
-                let to = match code != LOST && most > 0 && attempt >= most {
+                let to = match !is_lost && most > 0 && attempt >= most {
                     true => "goes to the dead",
                     false => "goes back",
                 };
@@ -121,7 +121,7 @@ impl Plan {
             if desk.cancel().is_cancelled() {
                 return Ok(code);
             }
-            if code != 0 && code != LOST {
+            if code != 0 && !is_lost {
                 let mut nack = Nack::default().reason(format!("status {code}"));
                 nack.delay = self.pause;
                 drive::wait(item.nack_with(nack), None, None).or_else(unless_gone)?;

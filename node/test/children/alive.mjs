@@ -99,5 +99,11 @@ const hows = {
     await client.close()
     say('closed')
   },
+  'is in a round, cannot close': async () => {
+    await client.doubleBarrier(path, 1).enter()
+    say('entered')
+    await once(process, 'SIGTERM')
+    await client.close({ timeout: 100 }).catch(({ code }) => say(code))
+  },
 }
 await hows[how]()
