@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import os
@@ -15,10 +16,12 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 import zkrecipes
 from conftest import contenders, eventually
+from zkrecipes import _bridge, aio
 
 PROGRAM = """
 import sys, time
@@ -271,3 +274,25 @@ def test_an_interrupted_site_is_told_again(connect: Callable[..., zkrecipes.Clie
         proposal = told[0] if told else site.next(timeout=10)
         proposal.vote_abort("enough")
         proposal.acknowledge()
+
+
+def test_an_interrupt_while_an_answer_arrives_ends_the_loop_and_loses_nothing(
+    client: zkrecipes.Client, hosts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrive = _bridge._arrive
+
+    def interrupted(*arguments: Any) -> None:
+        monkeypatch.setattr(_bridge, "_arrive", arrive)
+        raise KeyboardInterrupt
+
+    async def body() -> None:
+        async with aio.Client(hosts) as other:
+            lock = other.lock("/lock")
+            monkeypatch.setattr(_bridge, "_arrive", interrupted)
+            await lock.acquire()
+            await asyncio.sleep(60)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(body())
+    with client.lock("/lock").hold(timeout=0.1):
+        pass

@@ -52,7 +52,7 @@ async def settle(call: Call, *, until_undone: bool = False) -> Any:
             outcome.discard()
             raise
 
-    def arrive(outcome: Outcome) -> None:  # on the loop
+    def arrive(outcome: Outcome) -> None:  # on the loop; once more if the handler of a signal has raised out of it
         nonlocal on_its_way
         on_its_way = outcome
         _arrive(arrival, outcome)
@@ -115,10 +115,10 @@ def _tell(undone: asyncio.Future[None]) -> None:
 
 
 def _arrive(arrival: asyncio.Future[Outcome], outcome: Outcome) -> None:
-    if arrival.done():
-        outcome.discard()
-    else:
+    if not arrival.done():
         arrival.set_result(outcome)
+    elif arrival.cancelled():
+        outcome.discard()
 
 
 def awaited(

@@ -65,7 +65,7 @@ class Entered(Generic[_T]):
         self._by_task.append((asyncio.current_task(), what))
 
     def leave(self) -> _T:
-        """The latest of this task. A fixture may be entered in one task and left in another: then it is the latest of all."""
+        """The latest of this task; of all, if it has none: a fixture may be entered in one task and left in another."""
         task = asyncio.current_task()
         own = [index for index, (entered, _) in enumerate(self._by_task) if entered is task]
         assert self._by_task, "left without being entered"

@@ -17,6 +17,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use zkrecipes::drive::PerProcess;
 
+use crate::owned::drop_outside;
+
 static ATTACHED: PerProcess<Attached> = PerProcess::new();
 
 #[derive(Default)]
@@ -33,6 +35,8 @@ pub fn from_library_thread<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
     attached.inside.fetch_add(1, Ordering::SeqCst);
     let inside = Inside(attached);
     let done = if attached.exiting.get().is_some() {
+        // It may own an outcome, which else enters Python to be dropped.
+        drop_outside(work);
         None
     } else {
         Python::try_attach(|py| parked_if_unwound(|| work(py)))

@@ -6,6 +6,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use zkrecipes::drive;
@@ -163,18 +164,30 @@ impl Inbox {
     }
 
     #[doc = doc_of!(Inbox.deliver)]
-    fn deliver(&self, py: Python<'_>) {
+    fn deliver(&self, py: Python<'_>) -> PyResult<()> {
         // First: what comes after this wakes the loop again.
         self.0.wakeup.calm();
         let waiting = mem::take(&mut self.0.letters().waiting);
+        let mut interrupted = None;
         for Letter { address, .. } in waiting {
             let Some(outcome) = address.slot.take() else { continue };
             let arguments = Py::new(py, outcome).and_then(|outcome| PyTuple::new(py, [outcome]));
-            let arrived = arguments.and_then(|arguments| call(address.arrive.bind(py), &arguments));
+            let arrived = arguments.and_then(|arguments| {
+                loop {
+                    match call(address.arrive.bind(py), &arguments) {
+                        // Not this call's: the handler of a signal raised it where Python began to run.
+                        Err(raised) if !raised.is_instance_of::<PyException>(py) => {
+                            interrupted = Some(raised)
+                        }
+                        arrived => return arrived,
+                    }
+                }
+            });
             if let Err(failure) = arrived {
                 report(py, failure, None);
             }
         }
+        interrupted.map_or(Ok(()), Err)
     }
 }
 

@@ -5,6 +5,7 @@
 //! has to find no exception set, and to leave the one that was: else the interpreter crashes, or the user's error is lost.
 //! So every field of a class whose drop does anything is `Owned`; no class takes care of it by itself.
 
+use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr;
@@ -13,6 +14,17 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 pub struct Owned<T>(ManuallyDrop<T>);
+
+thread_local! {
+    static IS_OUTSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Drops what may own something, on a thread of the library that must not enter Python any more: see `attach`.
+pub fn drop_outside(what: impl Sized) {
+    IS_OUTSIDE.set(true);
+    drop(what);
+    IS_OUTSIDE.set(false);
+}
 
 impl<T> From<T> for Owned<T> {
     fn from(value: T) -> Owned<T> {
@@ -36,6 +48,10 @@ impl<T> Deref for Owned<T> {
 
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
+        if IS_OUTSIDE.try_with(Cell::get).unwrap_or(false) {
+            // SAFETY: this is its only drop, and nothing uses it afterwards.
+            return unsafe { ManuallyDrop::drop(&mut self.0) };
+        }
         // An object is destroyed inside Python; without an interpreter there is no exception to keep.
         Python::try_attach(|py| {
             let _pending = Pending::put_aside(py);

@@ -238,3 +238,21 @@ async fn many_that_are_dropped_on_their_way_are_taken_back_all_of_them() {
     });
     join_all(dropped).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_that_are_dropped_while_they_wait_for_room_are_taken_back_all_of_them() {
+    let server = &server();
+    let (producer, other) = (client(server).await, client(server).await);
+    let options = QueueOptions::default().max_items(5);
+    let queue = producer.queue(PATH, options.clone()).expect("valid");
+    let seen = other.queue(PATH, options).expect("valid");
+    let putting = tokio::spawn(async move { queue.put_many(&["item"; 20]).await });
+    let is = async |length| {
+        while seen.len().await.expect("looked") != length {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    soon("the queue is full", is(5)).await;
+    putting.abort();
+    soon("all are taken back", is(0)).await;
+}

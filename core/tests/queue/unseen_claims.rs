@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::support::{client, eventually, nodes_under, server, soon};
 use super::{PATH, assert_tidy};
 use tokio::task::JoinHandle;
-use zkrecipes::{Client, Item, Nack, Queue, QueueOptions, Result};
+use zkrecipes::{Client, CreateMode, Item, Nack, Queue, QueueOptions, Result};
 use zkrecipes_embedded::{Fault, Server};
 
 const ATTEMPTS: u32 = 2;
@@ -42,6 +42,10 @@ async fn claim_and_withdraw(server: &Server, client: &Client, queue: &Queue) {
     eventually("it is given back", || !is_claimed(server)).await;
 }
 
+fn written_at() -> String {
+    format!("{PATH}-__queue__/claims/qn-0000000000~unseen")
+}
+
 #[derive(Copy, Clone, Debug)]
 enum ToNobody {
     Withdrawn,
@@ -66,7 +70,7 @@ async fn an_item_that_nobody_was_given_has_all_its_attempts() {
             claim_for_nobody(how, &server, &hasty, &queue).await;
         }
         // What was written down last may be on its way.
-        let written = format!("{PATH}-__queue__/claims/qn-0000000000~unseen");
+        let written = written_at();
         soon("all are written down", async {
             while !other.nodes().get(&written).await.is_ok_and(|(said, _)| said.ends_with(b" 5")) {
                 tokio::time::sleep(Duration::from_millis(2)).await;
@@ -84,6 +88,28 @@ async fn an_item_that_nobody_was_given_has_all_its_attempts() {
         assert_eq!(others.len().await.expect("looked"), 0);
         assert_tidy(&server).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_written_down_while_an_item_is_given_up_counts() {
+    let server = &server();
+    let (client, other) = (client(server).await, client(server).await);
+    let queue = queue_of(&client);
+    queue.put(b"tea").await.expect("put");
+    let mut item = soon("a claim", queue.claim()).await.expect("it is there");
+    for _ in 1..ATTEMPTS {
+        item.nack_with(Nack::default().delay(Duration::ZERO)).await.expect("ours");
+        item = soon("a claim", queue.claim()).await.expect("it is not dead");
+    }
+    let read = server.inject(Fault::delay_reply("getData", Duration::from_secs(1)).path(&written_at()));
+    let giving_up = tokio::spawn(async move { item.nack().await });
+    eventually("it has read that there are none", || server.fault_fired(read)).await;
+    let (_, stat) = other.nodes().get(&format!("{PATH}/qn-0000000000")).await.expect("it is there");
+    let said = format!("{} 1", stat.czxid).into_bytes();
+    other.nodes().create(&written_at(), &said, CreateMode::Persistent).await.expect("written");
+    soon("a nack", giving_up).await.expect("no panic").expect("ours");
+    assert_eq!(queue.dead().len().await.expect("looked"), 0);
+    assert_eq!(queue.len().await.expect("looked"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -576,25 +576,33 @@ impl ItemWork {
         self.unless_settled()?;
         self.claimed.is_settled_by_hand.store(true, Ordering::Relaxed);
         let Claimed { store, name, node, attempts, czxid, .. } = &*self.claimed;
-        if store.has_no_attempt_left(*attempts) {
+        while store.has_no_attempt_left(*attempts) {
             let mut call = self.held.hold().session().call(None);
             let unseen = store.unseen_claims(&mut call, "nack", &name.text, *czxid).await;
             let is_last = |unseen: &UnseenClaims| store.has_no_attempt_left(*attempts - unseen.count);
-            if unseen.as_ref().map_or(true, is_last) {
-                let moved = match unseen {
-                    Ok(_) => self.move_to_dead_letters(nack.reason).await,
-                    Err(error) => Err(error),
-                };
-                if moved.as_ref().is_err_and(|error| !is_over(error)) {
-                    // Whoever comes next tries again.
-                    let _ = self.held.release_in_background();
-                }
-                return moved;
+            if !unseen.as_ref().map_or(true, is_last) {
+                break;
             }
+            let moved = match unseen {
+                Ok(unseen) => self.move_to_dead_letters(nack.reason.clone(), unseen.end).await,
+                Err(error) => Err(error),
+            };
+            // One more was written down meanwhile.
+            if moved.as_ref().is_err_and(|error| self.is_about_unseen(error)) {
+                continue;
+            }
+            if moved.as_ref().is_err_and(|error| !is_over(error)) {
+                // Whoever comes next tries again.
+                let _ = self.held.release_in_background();
+            }
+            return moved;
         }
         let length = nack.delay.unwrap_or_else(|| pause_after(*attempts as u32));
         if length.is_zero() {
-            return self.held.release().await;
+            return match self.held.hold().is_finishing() {
+                true => Err(self.held.hold().not_held()),
+                false => self.held.release().await,
+            };
         }
         let (session, listing) = (self.held.hold().session().clone(), store.listing.clone());
         let pause = ItemPause::new(&name.text, session.clock().wall(), length);
@@ -620,8 +628,15 @@ impl ItemWork {
         self.held.release().await
     }
 
-    /// Moves it to the dead letters.
-    async fn move_to_dead_letters(&self, reason: Option<String>) -> Result<()> {
+    /// Whether a transaction was refused because others of its claims are known to be unseen by now.
+    fn is_about_unseen(&self, error: &Error) -> bool {
+        let Claimed { store, name, .. } = &*self.claimed;
+        matches!(error.kind(), ErrorKind::BadVersion | ErrorKind::NoNode | ErrorKind::Exists)
+            && error.path() == Some(&store.layout.unseen(&name.text))
+    }
+
+    /// Moves it to the dead letters, if what is known of its unseen claims can be ended with it.
+    async fn move_to_dead_letters(&self, reason: Option<String>, end_of_unseen: Vec<Write>) -> Result<()> {
         let Claimed { store, name, data, attempts, .. } = &*self.claimed;
         let header = DeadLetterHeader { attempts: *attempts as u32, reason };
         let session = self.held.hold().session().clone();
@@ -629,8 +644,9 @@ impl ItemWork {
         let mut letters =
             store.dead_letter_writes(name, header, &store.layout.encode(data)).into_iter().peekable();
         loop {
-            let letter = letters.peek().cloned();
-            match self.remove("nack", letter.into_iter().collect()).await {
+            let writes = letters.peek().cloned().into_iter().chain(end_of_unseen.clone());
+            match self.remove("nack", writes.collect()).await {
+                Err(error) if self.is_about_unseen(&error) => return Err(error),
                 Err(error) if error.kind() == ErrorKind::NoNode => store.make_dead_parent(&session).await?,
                 Err(error) if error.kind() == ErrorKind::TooLarge && letters.len() > 1 => {
                     drop(letters.next())

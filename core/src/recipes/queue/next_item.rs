@@ -445,6 +445,11 @@ impl Search {
         self.has_found = true;
     }
 
+    /// One that others have passed over keeps its place in the line as long as somebody uses it.
+    pub(super) fn use_current_watch(&mut self) {
+        self.watch();
+    }
+
     /// The watch to use from now on.
     fn watch(&mut self) -> Arc<SharedWatch<ItemWatch>> {
         let current = self.queue.watch.get();

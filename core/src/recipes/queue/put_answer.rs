@@ -161,9 +161,12 @@ impl Drop for PutAnswer {
     fn drop(&mut self) {
         let Some(take_back) = self.take_back.take().filter(TakeBack::is_present) else { return };
         let (sending, answer) = (self.sending.clone(), self.answer.take());
-        if !sending.withdraw() && sending.progress().went_in == 0 || self.has_key {
+        let is_under_way = sending.withdraw();
+        if !is_under_way && sending.progress().went_in == 0 || self.has_key {
             return;
         }
+        // Else nothing more is sent. That nobody waits for the answer is what ends the wait for room.
+        let answer = answer.filter(|_| is_under_way);
         let is_known = async move {
             // An error says that more may go in.
             let is_in_doubt = match answer {

@@ -693,6 +693,7 @@ async fn anywhere<T>(
     let mut stores: Vec<_> = (0..stores.len()).map(|at| &stores[(first + at) % stores.len()]).collect();
     let mut refused = None;
     loop {
+        search.iter_mut().for_each(Search::use_current_watch);
         let mut at = 0;
         while let Some(&store) = stores.get(at) {
             at += 1;

@@ -234,10 +234,13 @@ impl Store {
         put_back: &PutBack,
     ) -> Result<Option<WireError>> {
         if !session.is_closing() {
-            return Ok(match self.marks.apply(session, call, PUTTING_BACK, &[put_back.write()]).await? {
-                AppliedOnce::Applied => None,
-                AppliedOnce::Refused(_, error) => Some(error),
-            });
+            match self.marks.apply(session, call, PUTTING_BACK, &[put_back.write()]).await {
+                Ok(AppliedOnce::Applied) => return Ok(None),
+                Ok(AppliedOnce::Refused(_, error)) => return Ok(Some(error)),
+                // It began to close in between.
+                Err(error) if error.kind() == ErrorKind::Closed => {}
+                Err(error) => return Err(error),
+            }
         }
         // A client that closes makes no marks any more, and without a name of its own it could come twice.
         let server_session = call.server_session(PUTTING_BACK).await?;
@@ -278,7 +281,9 @@ impl Store {
                     Ok(Some(AppliedOnce::Applied)) => return Ok(None),
                     Ok(Some(AppliedOnce::Refused(_, error))) => return Ok(Some(error)),
                     // A client that closes makes no marks any more.
-                    Err(error) if !session.is_closing() => return Err(error),
+                    Err(error) if !session.is_closing() && error.kind() != ErrorKind::Closed => {
+                        return Err(error);
+                    }
                     Ok(None) | Err(_) => continue,
                 }
             }

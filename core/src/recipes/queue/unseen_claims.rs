@@ -12,6 +12,8 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
+
 use super::store::Store;
 use crate::error::Result;
 use crate::path;
@@ -80,7 +82,7 @@ impl Store {
             let write = match read {
                 Ok((said, stat)) => Write::Set {
                     path: node.clone(),
-                    data: says(czxid, count(&said, czxid) + 1),
+                    data: says(czxid, count(&said, czxid).saturating_add(1)),
                     version: Some(stat.version),
                 },
                 Err(WireError::NoNode) if has_room => {
@@ -101,10 +103,14 @@ impl Store {
         }
     }
 
-    /// An item is gone that had been claimed so often before; nothing more is to be known of that.
+    /// An item is gone that had been claimed so often before; nothing more is to be known of that. It is tried once: later another
+    /// item may have that name.
     pub(super) fn forget_unseen(&self, session: &Session, item: &str, claims_before: i32) {
+        let server_session = session.server_session();
+        let Some(on) = server_session.connection() else { return };
         if claims_before > 0 && self.options.max_attempts > 0 {
-            drop(session.server_session().delete_in_background(self.layout.unseen(item), 0));
+            let deletion = server_session.delete_on(on, &self.layout.unseen(item), None);
+            drop(server_session.in_background(deletion.map(drop)));
         }
     }
 }
@@ -116,7 +122,9 @@ fn says(czxid: i64, count: i32) -> Vec<u8> {
 /// How many it says there were of that item. It may be of an earlier one of that name.
 fn count(said: &[u8], czxid: i64) -> i32 {
     let said = std::str::from_utf8(said).ok().and_then(|said| said.split_once(' '));
-    said.filter(|(of, _)| of.parse() == Ok(czxid)).and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
+    let count = said.filter(|(of, _)| of.parse() == Ok(czxid)).and_then(|(_, count)| count.parse().ok());
+    // Anybody may have written there.
+    count.filter(|count| *count >= 0).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -126,7 +134,7 @@ mod tests {
     #[test]
     fn what_is_said_of_an_item_is_of_that_item() {
         assert_eq!(count(&says(7, 3), 7), 3);
-        for other in [&says(8, 3)[..], b"", b"7", b"7 x", b"\xff 3"] {
+        for other in [&says(8, 3)[..], b"", b"7", b"7 x", b"\xff 3", b"7 -1"] {
             assert_eq!(count(other, 7), 0);
         }
     }

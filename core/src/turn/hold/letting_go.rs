@@ -16,14 +16,16 @@ use crate::turn::session_line::Passed;
 
 impl Hold {
     /// One owner lets go now; for the last one the future deletes our nodes. ConnectionLost from it means unconfirmed, and
-    /// the deletion then goes on in the background, as it does when the future is dropped.
+    /// the deletion then goes on in the background, as it does when the future is dropped. An end that is under way is not
+    /// overtaken: what is still held when that is over is let go then, in the background.
     pub(crate) fn release(self: &Arc<Self>) -> impl Future<Output = Result<()>> + Send + use<> {
         begun(self.give_way())
     }
 
     /// The same, where the caller has to know at once whether it was still held.
     pub(crate) fn give_way(self: &Arc<Self>) -> Result<impl Future<Output = Result<()>> + Send + use<>> {
-        let (hold, deletions) = (self.clone(), self.let_go()?);
+        let goes_later = self.finishing.goes_ahead();
+        let (hold, deletions) = (self.clone(), if goes_later { Vec::new() } else { self.let_go()? });
         Ok(async move {
             let mut result = Ok(());
             for deletion in deletions {
@@ -82,12 +84,9 @@ impl Hold {
         }
     }
 
-    /// Lets go now and deletes our nodes in the background; if an end is under way, which must not be overtaken, when that is over.
+    /// The same, and nobody waits for the deletion.
     pub(crate) fn release_in_background(self: &Arc<Self>) -> Result<()> {
-        match self.finishing.goes_ahead() {
-            true => Ok(()),
-            false => self.let_go().map(drop),
-        }
+        self.give_way().map(drop)
     }
 
     fn let_go(self: &Arc<Self>) -> Result<Vec<Deletion>> {
