@@ -100,7 +100,8 @@ const hows = {
     say('closed')
   },
   'is in a round, cannot close': async () => {
-    await client.doubleBarrier(path, 1).enter()
+    globalThis.round = client.doubleBarrier(path, 1)
+    await globalThis.round.enter()
     say('entered')
     await once(process, 'SIGTERM')
     await client.close({ timeout: 100 }).catch(({ code }) => say(code))
