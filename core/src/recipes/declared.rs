@@ -18,52 +18,53 @@ use crate::session::server_session::ServerSession;
 use crate::session::wire::{CreateMode, WireError};
 use crate::turn::deletable;
 
-/// Declares an ephemeral node below `parent`, which is made if it is missing. Denied if it could not be undone.
+/// Declares an ephemeral node below `root`, the path of its recipe. Its parent is made if it is missing. Denied if it could not be
+/// undone.
 pub(super) async fn declare(
     session: &Arc<Session>,
     verb: &'static str,
-    parent: &str,
+    root: &str,
     node: String,
     data: &[u8],
     starting: StartingNode,
 ) -> Result<KeptNode> {
     let mut call = call_behind_others(session, verb, &node).await?;
-    let server_session = prepared(session, &mut call, verb, parent, &node).await?;
+    let server_session = prepared(session, &mut call, verb, root, &node).await?;
+    let parent = path::parent(&node).to_owned();
     let kept = KeptNode::declare(session, verb, node, data, starting).await?;
-    deletable::settle(&server_session, parent);
+    deletable::settle(&server_session, &parent);
     Ok(kept)
 }
 
-/// The same with a name that begins with `name` and ends in the ten digits that the server appends. It keeps that name in every
+/// The same with a path that begins with `prefix` and ends in the ten digits that the server appends. It keeps that name in every
 /// server session.
 pub(super) async fn declare_sequential(
     session: &Arc<Session>,
     verb: &'static str,
-    parent: &str,
-    name: &str,
+    root: &str,
+    prefix: &str,
     data: &[u8],
 ) -> Result<KeptNode> {
-    let prefix = path::join(parent, name);
-    let mut call = call_behind_others(session, verb, &prefix).await?;
+    let mut call = call_behind_others(session, verb, prefix).await?;
     // Not the next one's before a node that nobody wants any more is gone: that would be taken for the next one's.
     let turn: HandedTurn = Arc::new(UnlessForked::new(call.hand_over_turn()));
     loop {
-        let server_session = prepared(session, &mut call, verb, parent, &prefix).await?;
-        let made = make_sequential(session, &server_session, &prefix, data, &turn);
-        match call.receive(verb, made).await.map_err(|error| error.with_path(&prefix))? {
+        let server_session = prepared(session, &mut call, verb, root, prefix).await?;
+        let made = make_sequential(session, &server_session, prefix, data, &turn);
+        match call.receive(verb, made).await.map_err(|error| error.with_path(prefix))? {
             Ok(made) => {
                 let node = made.hand_over();
                 let kept = KeptNode::declare(session, verb, node, data, StartingNode::Made).await?;
-                deletable::settle(&server_session, parent);
+                deletable::settle(&server_session, path::parent(prefix));
                 return Ok(kept);
             }
             // The session has ended, and with it what was made.
             Err(error) if error.is_unanswered() => {
-                call.retry_after_loss(verb).await.map_err(|error| error.with_path(&prefix))?;
+                call.retry_after_loss(verb).await.map_err(|error| error.with_path(prefix))?;
             }
             // Nobody had anything in the parent any more, and the server has collected it.
             Err(WireError::NoNode) => {}
-            Err(error) => return Err(refusal(error, verb, &prefix)),
+            Err(error) => return Err(refusal(error, verb, prefix)),
         }
     }
 }
@@ -158,12 +159,13 @@ async fn prepared(
     session: &Arc<Session>,
     call: &mut Call,
     verb: &'static str,
-    parent: &str,
+    root: &str,
     node: &str,
 ) -> Result<Arc<ServerSession>> {
+    let parent = path::parent(node);
     loop {
         let server_session = call.server_session(verb).await.map_err(|error| error.with_path(node))?;
-        open_parents::look(session, &server_session, call, verb, parent).await?;
+        open_parents::look_below(session, &server_session, call, verb, root, &[parent]).await?;
         if deletable::check(session, &server_session, call, verb, parent).await? {
             return Ok(server_session);
         }

@@ -3,8 +3,10 @@
 //! With credentials what we make is ours, parents as well. But a path that nobody has used yet can be made by anybody, with an
 //! access list that lets everybody delete: then strangers break every lock below it, and take every item. So a client that
 //! makes nodes which are not everybody's reads the list of a parent that it has not made itself: where it sees what node that is,
-//! once for each, and elsewhere each time.
+//! once for each, and elsewhere each time. Where nodes are further below, [`look_below`] reads the lists from the root of the recipe
+//! on down.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +17,7 @@ use super::server_session::ServerSession;
 use super::wire::WireError;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::AclChoice;
+use crate::path;
 
 /// Warns once of a parent below which strangers may delete; Denied where the options refuse such. For who is told what
 /// node the parent is, by a list of what is below: see [`ServerSession::saw_parent`].
@@ -42,8 +45,39 @@ pub(crate) async fn look(
     look_at_all(session, server_session, call, verb, &[parent]).await
 }
 
-/// The same for several, in one flight.
-pub(crate) async fn look_at_all(
+/// The same for several below the root of a recipe, in one flight with the root and with what is between: whoever may delete there can
+/// put a folder of their own in the place of one that is empty. Those above are looked at once, and again when a folder that was
+/// there is missing, for then they may have gone with it.
+pub(crate) async fn look_below(
+    session: &Arc<Session>,
+    server_session: &Arc<ServerSession>,
+    call: &mut Call,
+    verb: &str,
+    root: &str,
+    folders: &[&str],
+) -> Result<()> {
+    let above: BTreeSet<&str> = folders.iter().flat_map(|folder| above(root, folder)).collect();
+    let (known, unknown): (Vec<&str>, Vec<&str>) =
+        above.into_iter().partition(|folder| server_session.is_vouched_for(folder));
+    let all: Vec<&str> = folders.iter().copied().chain(unknown).collect();
+    let there: Vec<&str> =
+        folders.iter().copied().filter(|folder| server_session.is_vouched_for(folder)).collect();
+    look_at_all(session, server_session, call, verb, &all).await?;
+    match there.iter().all(|folder| server_session.is_vouched_for(folder)) {
+        true => Ok(()),
+        false => look_at_all(session, server_session, call, verb, &known).await,
+    }
+}
+
+/// The nodes from the root down to the parent of a folder below it.
+fn above<'a>(root: &str, folder: &'a str) -> Vec<&'a str> {
+    let is_below = |folder: &str| folder.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
+    std::iter::successors(Some(folder), |folder| is_below(folder).then(|| path::parent(folder)))
+        .skip(1)
+        .collect()
+}
+
+async fn look_at_all(
     session: &Arc<Session>,
     server_session: &Arc<ServerSession>,
     call: &mut Call,

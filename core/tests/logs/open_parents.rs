@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use crate::support::told::{SAID, events, said_of};
 use crate::support::{client, connected, eventually, lock_of, options, server};
-use zkrecipes::{AclChoice, Auth, Client, CreateMode, ErrorKind, GroupOptions, QueueOptions, Result};
+use zkrecipes::{
+    AclChoice, Auth, Client, CreateMode, ErrorKind, GroupOptions, QueueOptions, Result, Service, ServiceType,
+};
 use zkrecipes_embedded::{Fault, Server};
 
 const TEN: Duration = Duration::from_secs(10);
@@ -212,6 +214,93 @@ async fn who_only_takes_from_a_queue_asks_who_may_delete_its_marks() {
     }
 }
 
+/// A path of ours, and a folder below it that everybody may delete from.
+async fn squatted_below(server: &Server, path: &str, folder: &str) {
+    let owner = connected(server, ours()).await;
+    owner.nodes().ensure(path).await.expect("made");
+    let careless = connected(server, ours().acl(AclChoice::Open)).await;
+    careless.nodes().ensure(&format!("{path}/{folder}")).await.expect("made");
+}
+
+/// Those that keep their nodes further below.
+async fn use_root(client: &Client, path: &str, what: &str) -> Result<()> {
+    let commits = client.two_phase_commit(path, Default::default())?;
+    let register = async |service: Service| {
+        client.discovery(path)?.register(service.id("one")).await?.unregister().await
+    };
+    let queue = |options: QueueOptions| client.queue(path, options);
+    match what {
+        "join" => {
+            commits.join("stock").await?;
+            commits.leave().await
+        }
+        "begin" => {
+            let minute = Duration::from_secs(60);
+            let id = client.session_id().to_string();
+            commits.begin(&id, &["stock"], b"", minute).await.map(drop)
+        }
+        "recover" => commits.recover().await.map(drop),
+        "partitioner" => {
+            let partitioner = client.partitioner(path, 1, Default::default())?;
+            drop(partitioner.next(Some(TEN)).await?);
+            partitioner.leave().await
+        }
+        "dynamic" => register(Service::new("web", "h")).await,
+        "sequential" => register(Service::new("web", "h").service_type(ServiceType::DynamicSequential)).await,
+        "static" => register(Service::new("web", "h").service_type(ServiceType::Static)).await,
+        _ => queue(QueueOptions::default().shards(2))?.put(b"item").await.map(drop),
+    }
+}
+
+const WITH_FOLDERS: [&str; 8] =
+    ["join", "begin", "recover", "partitioner", "dynamic", "sequential", "static", "shards"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_root_of_what_keeps_its_nodes_in_folders_is_told_of_once_or_refused() {
+    LazyLock::force(&SAID);
+    let server = server();
+    for what in WITH_FOLDERS {
+        let path = format!("/root-{what}");
+        squatted(&server, &path).await;
+        let before = server.nodes();
+        let strict = connected(&server, ours().refuse_open_parents(true)).await;
+        let error = use_root(&strict, &path, what).await.expect_err(what);
+        assert_eq!((error.kind(), error.path()), (ErrorKind::Denied, Some(&*path)), "{what}: {error}");
+        assert!(error.to_string().contains("refuse_open_parents"), "{what}: {error}");
+        let made: Vec<_> = server.nodes().into_iter().filter(|node| !before.contains(node)).collect();
+        assert_eq!(made, Vec::<String>::new(), "{what} made nothing there");
+        let before = server.count("getACL", &path);
+        let client = connected(&server, ours()).await;
+        for _ in 0..2 {
+            use_root(&client, &path, what)
+                .await
+                .or_else(|error| match error.kind() {
+                    ErrorKind::Exists => Ok(()),
+                    _ => Err(error),
+                })
+                .unwrap_or_else(|error| panic!("{what}: {error}"));
+        }
+        eventually("it is told", || told(&path) == 1).await;
+        assert_eq!(server.count("getACL", &path) - before, 1, "{what} asks once");
+    }
+}
+
+/// Where what is below it has gone, the root may have gone with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_root_that_went_and_was_made_again_by_strangers_is_noticed() {
+    let server = server();
+    let collector = connected(&server, ours()).await;
+    for what in ["join", "dynamic", "partitioner"] {
+        let path = format!("/root-again-{what}");
+        let strict = connected(&server, ours().refuse_open_parents(true)).await;
+        use_root(&strict, &path, what).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+        collector.nodes().delete_all(&path).await.expect("ours");
+        squatted(&server, &path).await;
+        let error = use_root(&strict, &path, what).await.expect_err(what);
+        assert_eq!((error.kind(), error.path()), (ErrorKind::Denied, Some(&*path)), "{what}: {error}");
+    }
+}
+
 /// What is below the path of a two-phase commit and not its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_takes_part_in_a_transaction_asks_who_may_take_that_away() {
@@ -230,7 +319,7 @@ async fn who_takes_part_in_a_transaction_asks_who_may_take_that_away() {
             let commits = client.two_phase_commit(&path, Default::default()).expect("valid");
             commits.begin("order", &["stock"], b"", Duration::from_secs(60)).await.map(drop)
         };
-        squatted(&server, &format!("{path}/{folder}")).await;
+        squatted_below(&server, &path, folder).await;
         if what == "recover" {
             let died = connected(&server, ours()).await;
             begin(&died).await.expect("begun");

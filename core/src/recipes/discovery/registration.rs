@@ -54,16 +54,17 @@ impl Registration {
         let data = service.encode(registered).map_err(|error| error.with_path(&parent))?;
         let node = path::join(&parent, &service.id);
         path::validate(&node)?;
+        let root = path::parent(&parent);
         let node = match service.service_type {
             ServiceType::Dynamic => RegisteredNode::Kept(
-                declare(&session, REGISTER, &parent, node, &data, StartingNode::Missing).await?,
+                declare(&session, REGISTER, root, node, &data, StartingNode::Missing).await?,
             ),
             ServiceType::DynamicSequential => {
-                let kept = declare_sequential(&session, REGISTER, &parent, &service.id, &data).await?;
+                let kept = declare_sequential(&session, REGISTER, root, &node, &data).await?;
                 RegisteredNode::Kept(kept)
             }
             ServiceType::Static | ServiceType::Permanent => {
-                put(&session, &parent, &node, &data).await.map_err(|error| error.with_path(&node))?;
+                put(&session, root, &node, &data).await.map_err(|error| error.with_path(&node))?;
                 RegisteredNode::Persistent(node)
             }
         };
@@ -228,12 +229,13 @@ impl std::fmt::Debug for Registering {
 
 /// Makes a persistent node, or writes into the one that is there: one that a client has left before it was started again.
 /// Exists: an ephemeral one is there, which would go with its session.
-async fn put(session: &Arc<Session>, parent: &str, node: &str, data: &[u8]) -> Result<()> {
+async fn put(session: &Arc<Session>, root: &str, node: &str, data: &[u8]) -> Result<()> {
+    let parent = path::parent(node);
     let mut call = session.call(None);
     call.comes_behind(REGISTER, session.take_queueing_turn(node)).await?;
     loop {
         let (server_session, on) = call.connection(REGISTER).await?;
-        open_parents::look(session, &server_session, &mut call, REGISTER, parent).await?;
+        open_parents::look_below(session, &server_session, &mut call, REGISTER, root, &[parent]).await?;
         let created = server_session.create(node, data, CreateMode::Persistent);
         match call.receive(REGISTER, created).await? {
             Ok(_) => return Ok(()),

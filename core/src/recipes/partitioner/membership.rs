@@ -86,11 +86,10 @@ pub(super) struct Participation {
 impl Participation {
     /// Becomes a member, unless the others share something else.
     pub(super) async fn join(sharing: &Arc<Sharing>, session: &Arc<Session>) -> Result<Participation> {
-        let parent = sharing.below(MEMBERS);
-        let node = path::join(&parent, &sharing.member.node());
+        let node = path::join(&sharing.below(MEMBERS), &sharing.member.node());
         let identity = session.identity().as_bytes();
         let registration =
-            declared::declare(session, NEXT, &parent, node, identity, StartingNode::Missing).await?;
+            declared::declare(session, NEXT, &sharing.path, node, identity, StartingNode::Missing).await?;
         let (others, party) = members_and_party(&mut session.call(None), sharing).await?;
         let of_another_list = others.iter().find(|other| other.list != sharing.member.list);
         let refused = party.map(|member| shared_by_kazoo(&member));

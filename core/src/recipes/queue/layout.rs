@@ -58,8 +58,10 @@ enum NamePrefix {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NodeLayout {
-    /// The path of the queue.
+    /// The path of the queue, or of one of the nodes over which it is spread.
     pub(super) path: String,
+    /// The path of the queue, whichever of those this is.
+    pub(super) root: String,
     /// The parent of the items.
     pub(super) items: String,
     /// The parent of what is ours alone.
@@ -105,6 +107,7 @@ impl NodeLayout {
         };
         let beside = NodeLayout {
             path: path.to_owned(),
+            root: path.to_owned(),
             items: path.to_owned(),
             claims: String::new(),
             marks: String::new(),

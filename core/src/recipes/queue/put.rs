@@ -168,6 +168,12 @@ impl Puts {
             call.connection(VERB).await.map_err(|error| failure(batches.len(), error))?;
             let server_session = session.server_session();
             let (items, last) = (&self.layout.items, &mut room.looked_for_strangers);
+            let root = &self.layout.root;
+            if path::parent(items) == root {
+                // Asked for once: the items are in a folder of the queue, and that is looked at again and again.
+                let looked = open_parents::look_once(session, &server_session, &mut call, VERB, root);
+                looked.await.map_err(|error| failure(batches.len(), error))?;
+            }
             let looked = match std::mem::take(&mut is_first) {
                 true => {
                     open_parents::look_again(session, &server_session, &mut call, VERB, items, last).await

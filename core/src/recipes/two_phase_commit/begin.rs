@@ -196,7 +196,7 @@ impl BeginAttempt {
         let inboxes = self.header.sites.iter().map(|site| layout.inbox(site));
         let parents: Vec<_> = [layout.transactions(), layout.outcomes()].into_iter().chain(inboxes).collect();
         let parents: Vec<_> = parents.iter().map(String::as_str).collect();
-        open_parents::look_at_all(&self.session, server_session, call, BEGIN, &parents).await
+        open_parents::look_below(&self.session, server_session, call, BEGIN, &layout.root, &parents).await
     }
 
     fn writes(&self, depends_on: &str) -> Vec<Write> {

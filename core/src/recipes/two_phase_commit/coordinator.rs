@@ -286,7 +286,8 @@ async fn take_over(
         if !std::mem::replace(has_looked, true) {
             // Whoever began it is told by what is left there.
             let session = commits.client.session()?;
-            open_parents::look(&session, &server_session, call, RECOVER, &layout.outcomes()).await?;
+            let (root, outcomes) = (&layout.root, layout.outcomes());
+            open_parents::look_below(&session, &server_session, call, RECOVER, root, &[&outcomes]).await?;
         }
         match call.receive(RECOVER, server_session.multi(&writes)).await? {
             Ok(applied) => {

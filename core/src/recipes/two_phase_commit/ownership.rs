@@ -175,8 +175,7 @@ impl Commits {
         let identity = session.identity().as_bytes();
         let node = self.layout.presence(&name);
         let registration =
-            declare(session, verb, &self.layout.coordinators(), node, identity, StartingNode::Missing)
-                .await?;
+            declare(session, verb, &self.layout.root, node, identity, StartingNode::Missing).await?;
         *alive = Some(Alive { name: name.clone(), _registration: registration, session_node: None });
         Ok(name)
     }

@@ -46,12 +46,11 @@ impl Site {
         let node = commits.layout.site(name);
         let identity = session.identity().as_bytes();
         // Who may delete what we are asked could keep it from us.
-        let (mut call, inbox) = (session.call(None), commits.layout.inbox(name));
+        let (mut call, root, inbox) = (session.call(None), &*commits.layout.root, commits.layout.inbox(name));
         let server_session = call.server_session(JOIN).await.map_err(|error| error.with_path(&node))?;
-        open_parents::look(session, &server_session, &mut call, JOIN, &inbox).await?;
+        open_parents::look_below(session, &server_session, &mut call, JOIN, root, &[&inbox]).await?;
         let registration =
-            declare(session, JOIN, &commits.layout.sites(), node.clone(), identity, StartingNode::Missing)
-                .await?;
+            declare(session, JOIN, root, node.clone(), identity, StartingNode::Missing).await?;
         // It was created just now. So it is known for how long what we are asked has been going on.
         let asked = session.call(None).ask(JOIN, |server| server.exists(&node)).await;
         if let Some(stat) = asked.map_err(|failure| failure.about(JOIN, &node))? {
