@@ -62,8 +62,12 @@ pub(super) async fn declare_sequential(
             Err(error) if error.is_unanswered() => {
                 call.retry_after_loss(verb).await.map_err(|error| error.with_path(prefix))?;
             }
-            // Nobody had anything in the parent any more, and the server has collected it.
-            Err(WireError::NoNode) => {}
+            // There was no parent, which not everybody is told before; or nobody had anything in it any more, and the server has
+            // collected it.
+            Err(WireError::NoNode) => {
+                let parent = path::parent(prefix);
+                call.make_path(verb, &server_session, parent, session.parents()).await?;
+            }
             Err(error) => return Err(refusal(error, verb, prefix)),
         }
     }
