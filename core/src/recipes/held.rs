@@ -261,6 +261,12 @@ impl Held {
         begun(releasing)
     }
 
+    /// The same by a verb of which errors speak.
+    pub(super) fn release_as(&self, verb: &'static str) -> impl Future<Output = Result<()>> + Send + use<> {
+        let releasing = self.0.let_go().map(|hold| hold.release_as(verb));
+        begun(releasing)
+    }
+
     /// Lets go without waiting for the server.
     pub fn release_in_background(&self) -> Result<()> {
         self.0.let_go().and_then(Hold::release_in_background)

@@ -9,7 +9,8 @@ use super::support::{
 };
 use super::{PATH, TEN, assert_tidy};
 use zkrecipes::{
-    Client, CreateMode, Error, ErrorKind, Item, LostReason, Queue, QueueLayout, QueueOptions, RetryOptions,
+    Client, CreateMode, Error, ErrorKind, Item, LostReason, Nack, Queue, QueueLayout, QueueOptions,
+    RetryOptions,
 };
 use zkrecipes_embedded::{Fault, Server};
 
@@ -255,6 +256,38 @@ async fn a_claim_that_is_taken_away_while_its_end_is_in_doubt_is_told_as_lost_in
     let error = soon("the end", ending).await.expect("joined").expect_err("nobody answers");
     assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
     assert_eq!(soon("the loss", told).await, Ok(Some(LostReason::Deleted)), "long before the session ends");
+}
+
+/// A nack lets go as a release does: whatever comes of it, the item is not ours any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_an_item_whose_nack_has_failed_no_loss_is_told_and_the_error_names_the_nack() {
+    for delay in [None, Some(Duration::ZERO)] {
+        let server = server();
+        let retry =
+            RetryOptions::default().base(Duration::from_millis(10)).give_up_after(Duration::from_millis(500));
+        let worker = connected(&server, options(TEN).retry(retry)).await;
+        let other = client(&server).await;
+        let queue = End::Ack.queue(&worker);
+        queue.put(b"tea").await.expect("put");
+        let item = queue.claim().await.expect("there is one");
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let _listening = item.on_lost(move |error| tell.send(error.reason()).unwrap_or_default());
+
+        let lost = Fault::drop_before("multi").path("/queues/**").session(worker.session_id());
+        let fault = server.inject(lost.forever());
+        let mut nack = Nack::default();
+        nack.delay = delay;
+        let error = soon("the nack", item.nack_with(nack)).await.expect_err("nobody answers");
+        assert!(server.fault_fired(fault));
+        assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{delay:?}: {error}");
+        let said = error.to_string();
+        assert!(said.contains("nack") && !said.contains("release"), "{delay:?}: {said}");
+        assert!(!item.is_held());
+        other.nodes().delete(&claim_of(&server), None).await.expect("by force");
+        server.clear_faults();
+        drop(soon("the next claim", End::Ack.queue(&other).claim()).await.expect("it is back"));
+        assert!(soon("nobody tells", told).await.is_err(), "{delay:?}");
+    }
 }
 
 /// Somebody takes the claim away by force, and `next` has the item: at the node of the same name.

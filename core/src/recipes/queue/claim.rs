@@ -45,6 +45,7 @@ use crate::turn::name::ContenderName;
 use crate::turn::place::Node;
 
 pub(super) const VERB: &str = "claim";
+const NACK: &str = "nack";
 /// How long an item steps aside after the first attempt, and at most.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
@@ -435,7 +436,8 @@ impl Item {
     /// `max_attempts` it goes to the dead letters.
     ///
     /// ConnectionLost says that this is not confirmed; it is given back in the background then, and may not step aside. So is
-    /// one that cannot go to the dead letters, and the error says why: whoever claims it next tries that again.
+    /// one that cannot go to the dead letters, and the error says why: whoever claims it next tries that again. Either way the item is
+    /// not ours any more, as after a release, and no loss of it is told.
     ///
     /// # Cancel safety
     /// It begins when it is called, and goes on when the future is dropped.
@@ -578,7 +580,7 @@ impl ItemWork {
         let Claimed { store, name, node, attempts, czxid, .. } = &*self.claimed;
         while store.has_no_attempt_left(*attempts) {
             let mut call = self.held.hold().session().call(None);
-            let unseen = store.unseen_claims(&mut call, "nack", &name.text, *czxid).await;
+            let unseen = store.unseen_claims(&mut call, NACK, &name.text, *czxid).await;
             let is_last = |unseen: &UnseenClaims| store.has_no_attempt_left(*attempts - unseen.count);
             if !unseen.as_ref().map_or(true, is_last) {
                 break;
@@ -601,7 +603,7 @@ impl ItemWork {
         if length.is_zero() {
             return match self.held.hold().is_finishing() {
                 true => Err(self.held.hold().not_held()),
-                false => self.held.release().await,
+                false => self.held.release_as(NACK).await,
             };
         }
         let (session, listing) = (self.held.hold().session().clone(), store.listing.clone());
@@ -612,7 +614,7 @@ impl ItemWork {
             let (known, name, listing, session) =
                 (pause.clone(), name.text.clone(), listing.clone(), session.clone());
             let then = move || listing.set_pause(&session, &name, known, true);
-            match self.finish("nack", writes, then).await {
+            match self.finish(NACK, writes, then).await {
                 Err(error) if error.kind() == ErrorKind::ConnectionLost => {
                     let _ = self.held.release_in_background();
                     return Err(error);
@@ -625,7 +627,7 @@ impl ItemWork {
             }
         }
         listing.set_pause(&session, &name.text, pause, false);
-        self.held.release().await
+        self.held.release_as(NACK).await
     }
 
     /// Whether a transaction was refused because others of its claims are known to be unseen by now.
@@ -645,7 +647,7 @@ impl ItemWork {
             store.dead_letter_writes(name, header, &store.layout.encode(data)).into_iter().peekable();
         loop {
             let writes = letters.peek().cloned().into_iter().chain(end_of_unseen.clone());
-            match self.remove("nack", writes.collect()).await {
+            match self.remove(NACK, writes.collect()).await {
                 Err(error) if self.is_about_unseen(&error) => return Err(error),
                 Err(error) if error.kind() == ErrorKind::NoNode => store.make_dead_parent(&session).await?,
                 Err(error) if error.kind() == ErrorKind::TooLarge && letters.len() > 1 => {

@@ -14,34 +14,51 @@ use crate::turn::deletion::Deletion;
 use crate::turn::grant::{Grant, OwnNodeWatch};
 use crate::turn::session_line::Passed;
 
+const RELEASE: &str = "release";
+
 impl Hold {
     /// One owner lets go now; for the last one the future deletes our nodes. ConnectionLost from it means unconfirmed, and
     /// the deletion then goes on in the background, as it does when the future is dropped. An end that is under way is not
     /// overtaken: what is still held when that is over is let go then, in the background.
     pub(crate) fn release(self: &Arc<Self>) -> impl Future<Output = Result<()>> + Send + use<> {
-        begun(self.give_way())
+        self.release_as(RELEASE)
     }
 
-    /// The same, where the caller has to know at once whether it was still held.
+    /// The same by a verb of which errors speak.
+    pub(crate) fn release_as(
+        self: &Arc<Self>,
+        verb: &'static str,
+    ) -> impl Future<Output = Result<()>> + Send + use<> {
+        begun(self.give_way_as(verb))
+    }
+
+    /// The same as [`Hold::release`], where the caller has to know at once whether it was still held.
     pub(crate) fn give_way(self: &Arc<Self>) -> Result<impl Future<Output = Result<()>> + Send + use<>> {
+        self.give_way_as(RELEASE)
+    }
+
+    fn give_way_as(
+        self: &Arc<Self>,
+        verb: &'static str,
+    ) -> Result<impl Future<Output = Result<()>> + Send + use<>> {
         let goes_later = self.finishing.goes_ahead();
         let (hold, deletions) = (self.clone(), if goes_later { Vec::new() } else { self.let_go()? });
         Ok(async move {
             let mut result = Ok(());
             for deletion in deletions {
-                result = result.and(hold.confirm(deletion).await);
+                result = result.and(hold.confirm(verb, deletion).await);
             }
             result
         })
     }
 
-    async fn confirm(&self, mut deletion: Deletion) -> Result<()> {
+    async fn confirm(&self, verb: &'static str, mut deletion: Deletion) -> Result<()> {
         let mut call = self.session.call(None);
         let mut is_ambiguous = false;
         loop {
             let sent = deletion.flight.take();
             let flight = sent.unwrap_or_else(|| deletion.again());
-            let answer = match call.receive("release", flight).await {
+            let answer = match call.receive(verb, flight).await {
                 Ok(answer) => answer,
                 // The client is closing, and the session takes the node with it.
                 Err(error) if error.kind() == ErrorKind::Closed => Ok(()),
@@ -56,14 +73,14 @@ impl Hold {
                     deletion.passed.iter().for_each(Passed::was_gone);
                     let reason = self.deletion_reason();
                     return Err(Error::not_held("its node was deleted by somebody else")
-                        .advising("there is nothing to release")
+                        .advising(self.nothing_left())
                         .with_reason(reason)
                         .with_path(&self.path));
                 }
                 Err(WireError::ConnectionLoss) => {
                     deletion.passed.iter().for_each(Passed::is_unanswered);
                     is_ambiguous = true;
-                    call.retry_after_loss("release").await.map_err(|error| error.with_path(&self.path))?;
+                    call.retry_after_loss(verb).await.map_err(|error| error.with_path(&self.path))?;
                     continue;
                 }
                 Err(WireError::NoAuth) => {
@@ -77,14 +94,19 @@ impl Hold {
                     )
                     .with_path(&self.path));
                 }
-                Err(error) => return Err(refusal(error, "release", &self.path)),
+                Err(error) => return Err(refusal(error, verb, &self.path)),
             }
             deletion.is_confirmed = true;
             return Ok(());
         }
     }
 
-    /// The same, and nobody waits for the deletion.
+    /// What to do about what is let go and was lost before.
+    fn nothing_left(&self) -> &'static str {
+        if self.is_claim { "there is nothing to give back" } else { "there is nothing to release" }
+    }
+
+    /// Lets go as [`Hold::release`] does, and nobody waits for the deletion.
     pub(crate) fn release_in_background(self: &Arc<Self>) -> Result<()> {
         self.give_way().map(drop)
     }
@@ -95,7 +117,7 @@ impl Hold {
         if !self.is_held() || (is_last && !self.change(Tenure::Released)) {
             let is_lost = matches!(self.tenure(), Tenure::Lost(_));
             let error = self.not_held();
-            return Err(if is_lost { error.advising("there is nothing to release") } else { error });
+            return Err(if is_lost { error.advising(self.nothing_left()) } else { error });
         }
         if !is_last {
             return Ok(Vec::new());
