@@ -32,6 +32,7 @@ pub mod read_write_lock;
 pub mod semaphore;
 pub(crate) mod sequencer;
 mod servers_clock;
+mod shared_lock;
 pub mod survey;
 pub mod two_phase_commit;
 pub(crate) mod wait_progress;

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
+
 use crate::support::ground::grounds;
 use crate::support::rounds::{Ledger, PATH, READY, TEN, count_is, done, entering, leaving, nothing_left, of};
 use crate::support::{eventually, options, soon};
@@ -32,6 +34,26 @@ async fn all_enter_and_leave_together_round_after_round() {
             }
             nothing_left(&ground, &clients[0]).await;
         }
+    }
+}
+
+/// Its caller has gone on to something else while it asked for how many the barrier is.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_enter_that_nobody_polls_holds_up_no_other() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let kept_one = of(&client, 2);
+        let mut kept = Box::pin(kept_one.enter(None));
+        assert!(kept.as_mut().now_or_never().is_none());
+        let others = [of(&client, 2), of(&client, 2)];
+        for member in others.iter().map(entering).collect::<Vec<_>>() {
+            done("the round", member).await;
+        }
+        drop(kept);
+        for member in others.iter().map(leaving).collect::<Vec<_>>() {
+            done("the end", member).await;
+        }
+        nothing_left(&ground, &client).await;
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
+
 use crate::support::commits::{MINUTE, TEN, begun, next, nothing_left, of, outcome_of, site, take_part};
 use crate::support::{eventually, server, soon};
 use zkrecipes::{Client, CommitMode, ErrorKind, Outcome, Proposal, TwoPhaseCommit, drive};
@@ -248,4 +250,36 @@ async fn what_was_decided_without_a_site_is_cleared_away_while_it_waits() {
     eventually("its entry goes with the transaction", || entries() == 0).await;
     begun(&coordinator, "two", &["b"]).await;
     assert_eq!(soon("what is next", waits).await.expect("joined").expect("asked").id(), "two");
+}
+
+/// Its caller has gone on to something else: after the first poll, or when it watches the inbox.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_next_that_nobody_polls_holds_up_no_other() {
+    for watches in [false, true] {
+        let server = server();
+        let (a, b) = (client(&server).await, client(&server).await);
+        let coordinator = coordinator(&a);
+        let asked = site(&b, "a").await;
+        let before = server.watch_count();
+        let mut kept = Box::pin(asked.next(None));
+        assert!(kept.as_mut().now_or_never().is_none());
+        if watches {
+            tokio::select! {
+                biased;
+                _ = &mut kept => panic!("nothing has begun"),
+                () = eventually("it watches", || server.watch_count() > before) => {}
+            }
+        }
+        let other = asked.clone();
+        let other = tokio::spawn(async move { other.next(None).await });
+        begun(&coordinator, "one", &["a"]).await;
+        let proposal = soon("the other", other).await.expect("joined").expect("it is asked");
+        assert_eq!(proposal.id(), "one", "{watches}");
+        // Nor is it told twice.
+        let none = asked.next(Some(Duration::ZERO)).await.expect_err("there is no other");
+        assert_eq!(none.kind(), ErrorKind::Timeout, "{watches}");
+        begun(&coordinator, "two", &["a"]).await;
+        let proposal = soon("the first", kept).await.expect("it is asked");
+        assert_eq!(proposal.id(), "two", "{watches}");
+    }
 }

@@ -19,6 +19,7 @@ use super::place::{ENTER, GivenUp, MemberPlace};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::options::Naming;
+use crate::recipes::shared_lock::CurrentLock;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::refusal::refusal;
@@ -65,7 +66,7 @@ impl KnownParties {
 pub(super) struct Agreement {
     parties: Mutex<Option<usize>>,
     /// One handle asks, and the others wait for what it learns.
-    pub(super) asking: tokio::sync::Mutex<()>,
+    pub(super) asking: CurrentLock<()>,
 }
 
 impl Agreement {

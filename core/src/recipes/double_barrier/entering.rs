@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::OwnedMutexGuard;
+
 use super::agreement::{BarrierHandle, agree, check_agreement, check_agreement_again, list_children};
 use super::coming_back::come_back;
 use super::giving_up::{LastLook, delete_given_up, delete_unless_declared, give_up_unless_declared};
@@ -11,6 +13,7 @@ use super::place::{self, ENTER as VERB, Inside, MOMENT, MemberPlace};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Naming;
 use crate::path;
+use crate::recipes::shared_lock::SharedLock;
 use crate::session::Session;
 use crate::session::call::{Call, LOOK_AFTER};
 use crate::session::open_parents;
@@ -135,16 +138,41 @@ async fn create_node(
     call: &mut Call,
 ) -> Result<Option<Came>> {
     let agreement = &barrier.agreement;
-    let mut asking = None;
-    if !agreement.is_on(barrier.parties) {
-        let alone = async { Ok(agreement.asking.lock().await) };
-        asking = Some(call.receive(VERB, alone).await?.map_err(|error| refusal(error, VERB, &barrier.path))?);
+    while !agreement.is_on(barrier.parties) {
+        let asking = agreement.asking.get();
+        let created = ask_and_create(barrier, session, place, call, &asking);
+        if let Some(created) = asking.used_by(session.clock(), created).await? {
+            return Ok(created);
+        }
     }
+    create_agreed(barrier, session, place, call, None).await
+}
+
+/// One handle asks and creates its node, and the others wait for what it learns. `None`: those who wait are to use another lock.
+async fn ask_and_create(
+    barrier: &BarrierHandle,
+    session: &Arc<Session>,
+    place: &mut MemberPlace,
+    call: &mut Call,
+    asking: &SharedLock<()>,
+) -> Result<Option<Option<Came>>> {
+    let alone = async { Ok(asking.lock().await) };
+    let alone = call.receive(VERB, alone).await?.map_err(|error| refusal(error, VERB, &barrier.path))?;
+    let Some(alone) = alone else { return Ok(None) };
     // Another handle may have asked meanwhile.
-    let has_agreed = agreement.is_on(barrier.parties);
-    if has_agreed {
-        asking = None;
-    }
+    let alone = Some(alone).filter(|_| !barrier.agreement.is_on(barrier.parties));
+    create_agreed(barrier, session, place, call, alone).await.map(Some)
+}
+
+/// `asks` if it is not known yet for how many the path is, until it is.
+async fn create_agreed(
+    barrier: &BarrierHandle,
+    session: &Arc<Session>,
+    place: &mut MemberPlace,
+    call: &mut Call,
+    asks: Option<OwnedMutexGuard<()>>,
+) -> Result<Option<Came>> {
+    let (agreement, has_agreed) = (&barrier.agreement, asks.is_none());
     let version = match has_agreed {
         true => None,
         false => match agree(barrier, session, &place.server_session, call).await? {
@@ -177,7 +205,7 @@ async fn create_node(
             open_parents::look_once(session, &server_session, call, VERB, &barrier.path).await?;
             deletable::settle(&server_session, &barrier.path);
             agreement.is(barrier.parties);
-            drop(asking);
+            drop(asks);
             let count = stat.num_children as usize;
             // Without having asked; or it may have come for another number than the first, in the same moment.
             let may_disagree = if has_agreed { (2..=FEW).contains(&count) } else { count == 2 };

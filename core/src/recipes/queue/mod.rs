@@ -120,7 +120,6 @@ mod queue_base;
 mod returns;
 mod room;
 mod search_order;
-mod shared_watch;
 mod stale_keys;
 mod store;
 mod take;

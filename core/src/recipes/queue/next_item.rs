@@ -1,6 +1,6 @@
 //! Handing out the next item, and waiting for one when none is left.
 //!
-//! One call of a client waits for all of its calls on the path: it has the watch of the items (see `shared_watch`). It stands in a
+//! One call of a client waits for all of its calls on the path: it has the watch of the items (see `shared_lock`). It stands in a
 //! line with those of other clients, and only the first few of that line watch the items and the claims (see `waiting_line`). The
 //! others list them now and then, as the first few may be unable to take what has come.
 //!
@@ -22,12 +22,12 @@ use super::listing::{HandedOutItem, ItemListing};
 use super::put::Puts;
 use super::returns::Returns;
 use super::search_order::{SearchOrder, SearchPlace};
-use super::shared_watch::{CurrentWatch, SharedWatch};
 use super::watched_lists::WatchedLists;
 use crate::error::{Error, Result};
 use crate::mutex::lock;
 use crate::path;
 use crate::process::UnlessForked;
+use crate::recipes::shared_lock::{CurrentLock, SharedLock};
 use crate::recipes::waiting_line::WaitingLine;
 use crate::session::Session;
 use crate::session::call::{Call, LOOK_AFTER};
@@ -52,7 +52,7 @@ pub(super) struct SharedQueue {
     pub(super) returns: Arc<Returns>,
     /// By the bound of those who put: their order counts among themselves.
     puts: Mutex<BTreeMap<Option<usize>, Arc<Puts>>>,
-    watch: CurrentWatch<ItemWatch>,
+    watch: CurrentLock<ItemWatch>,
     /// Changes when the watch is wanted by who cannot have it at once. Only who keeps it listens.
     wanted: watch::Sender<()>,
     /// How many calls have ever looked for items.
@@ -71,7 +71,7 @@ impl SharedQueue {
             marks,
             listing,
             layout,
-            watch: CurrentWatch::new(),
+            watch: CurrentLock::default(),
             wanted: watch::Sender::default(),
             begun: AtomicU64::new(0),
             search_order: SearchOrder::default(),
@@ -93,7 +93,7 @@ impl SharedQueue {
     }
 
     /// The watch, as soon as no other call of this client has it; `None` when there is another one by now.
-    async fn item_watch(&self, watch: &SharedWatch<ItemWatch>) -> Option<OwnedMutexGuard<ItemWatch>> {
+    async fn item_watch(&self, watch: &SharedLock<ItemWatch>) -> Option<OwnedMutexGuard<ItemWatch>> {
         if let Some(watch) = watch.try_lock() {
             return Some(watch);
         }
@@ -104,7 +104,7 @@ impl SharedQueue {
     /// The same; `None` if another call may have it for long.
     async fn item_watch_unless_busy(
         &self,
-        watch: &SharedWatch<ItemWatch>,
+        watch: &SharedLock<ItemWatch>,
     ) -> Option<OwnedMutexGuard<ItemWatch>> {
         match watch.try_lock() {
             Some(watch) => Some(watch),
@@ -114,12 +114,7 @@ impl SharedQueue {
     }
 
     /// Keeps the watch for the next call, or ends it. If a call has it now, that one will do so.
-    fn keep_or_end_watch(
-        &self,
-        watch: &SharedWatch<ItemWatch>,
-        session: &Arc<Session>,
-        may_come_again: bool,
-    ) {
+    fn keep_or_end_watch(&self, watch: &SharedLock<ItemWatch>, session: &Arc<Session>, may_come_again: bool) {
         // First: whoever finds it locked says that it is wanted, and is heard.
         let wanted = self.wanted.subscribe();
         let Some(mut watch) = watch.try_lock() else { return };
@@ -219,7 +214,7 @@ impl SharedQueue {
     /// Knows all that is there now, for all who look for items by now.
     async fn catch_up(
         self: &Arc<Self>,
-        watch: &SharedWatch<ItemWatch>,
+        watch: &SharedLock<ItemWatch>,
         session: &Arc<Session>,
         call: &mut Call,
         verb: &'static str,
@@ -269,7 +264,7 @@ impl SharedQueue {
     /// Returns when there may be something to hand_out.
     async fn replenish(
         self: &Arc<Self>,
-        watch: &SharedWatch<ItemWatch>,
+        watch: &SharedLock<ItemWatch>,
         session: &Arc<Session>,
         call: &mut Call,
         verb: &'static str,
@@ -434,7 +429,7 @@ impl SharedQueue {
 pub(super) struct Search {
     queue: Arc<SharedQueue>,
     session: Arc<Session>,
-    watch: Arc<SharedWatch<ItemWatch>>,
+    watch: Arc<SharedLock<ItemWatch>>,
     place: SearchPlace,
     has_found: bool,
 }
@@ -451,7 +446,7 @@ impl Search {
     }
 
     /// The watch to use from now on.
-    fn watch(&mut self) -> Arc<SharedWatch<ItemWatch>> {
+    fn watch(&mut self) -> Arc<SharedLock<ItemWatch>> {
         let current = self.queue.watch.get();
         if !Arc::ptr_eq(&current, &self.watch) {
             current.begin_search();

@@ -51,35 +51,55 @@ impl Site {
         limit: Option<Duration>,
     ) -> Result<Proposal> {
         let mut call = session.wait(limit).timeout_says(ASKING).withdrawable(self.left.subscribe());
+        if call.is_single_attempt() {
+            // Another call that waits may look for long, so this one looks by itself.
+            return self.look_for_next(commits, session, &mut call).await;
+        }
+        loop {
+            let looking = self.looking.get();
+            let alone = async {
+                match call.wait_for(looking.lock()).await? {
+                    Some(_alone) => self.look_for_next(commits, session, &mut call).await.map(Some),
+                    None => Ok(None),
+                }
+            };
+            if let Some(proposal) = looking.used_by(session.clock(), alone).await? {
+                return Ok(proposal);
+            }
+        }
+    }
+
+    async fn look_for_next(
+        self: &Arc<Self>,
+        commits: &Arc<Commits>,
+        session: &Arc<Session>,
+        call: &mut Call,
+    ) -> Result<Proposal> {
         let mut again = self.again.subscribe();
-        let mut found = match call.is_single_attempt() {
-            // Another call waits.
-            true => self.found.try_lock().map_err(|_| Error::timeout(ASKING))?,
-            false => call.wait_for(self.found.lock()).await?,
-        };
         // Whether a watch has told just now that something has come.
         let mut is_news = false;
         loop {
-            if let Some(proposal) = found.pop_front() {
+            if let Some(proposal) = lock(&self.found).pop_front() {
                 return Ok(proposal);
             }
             again.mark_unchanged();
-            let (entries, news) = self.watch_inbox(&commits.layout, &mut call).await?;
+            let (entries, news) = self.watch_inbox(&commits.layout, call).await?;
             let new = take_new(&mut lock(&self.told), entries);
-            let seen =
-                self.read_entries(commits, session, &mut call, &new, std::mem::take(&mut is_news)).await?;
+            let seen = self.read_entries(commits, session, call, &new, std::mem::take(&mut is_news)).await?;
             // There is nothing to vote on: they are for `pending`, until they are collected.
             let is_over = |asked: &InboxProposal| !asked.is_open && !asked.proposal.has_voted();
             let (over, asked): (Vec<_>, Vec<_>) = seen.into_iter().partition(is_over);
             let over: Vec<_> = over.iter().map(|asked| asked.proposal.key().clone()).collect();
-            // What is left out now may be read later.
-            lock(&self.told).extend(asked.iter().map(|asked| asked.proposal.key().entry()));
-            // What was voted on before is for `pending`, too.
-            found.extend(
-                asked.into_iter().map(|asked| asked.proposal).filter(|proposal| !proposal.has_voted()),
-            );
-            if !found.is_empty() {
-                continue;
+            {
+                let (mut told, mut found) = (lock(&self.told), lock(&self.found));
+                // Another call may have found it at the same time. What is left out now may be read later.
+                let is_new = |proposal: &Proposal| told.insert(proposal.key().entry());
+                let new: Vec<_> = asked.into_iter().map(|asked| asked.proposal).filter(is_new).collect();
+                // What was voted on before is for `pending`, too.
+                found.extend(new.into_iter().filter(|proposal| !proposal.has_voted()));
+                if !found.is_empty() {
+                    continue;
+                }
             }
             if call.is_single_attempt() {
                 return Err(Error::timeout(ASKING));

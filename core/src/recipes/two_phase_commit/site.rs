@@ -13,6 +13,7 @@ use super::transaction::{DECIDING, KnownTransaction, OutcomeWaiter, collect, rem
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::recipes::declared::declare;
+use crate::recipes::shared_lock::CurrentLock;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::open_parents;
@@ -35,8 +36,10 @@ pub(super) struct Site {
     pub(super) told: Mutex<HashSet<String>>,
     /// Changes when one of them is to be told again.
     pub(super) again: watch::Sender<u64>,
-    /// What was found and nobody has asked for yet; one caller looks at a time.
-    pub(super) found: tokio::sync::Mutex<VecDeque<Proposal>>,
+    /// What was found and nobody has asked for yet.
+    pub(super) found: Mutex<VecDeque<Proposal>>,
+    /// One caller that waits looks at a time.
+    pub(super) looking: CurrentLock<()>,
     /// By nonce, what is known of those that somebody has a handle on.
     pub(super) known: Mutex<HashMap<String, Weak<KnownTransaction>>>,
 }
@@ -62,7 +65,8 @@ impl Site {
             left: watch::Sender::new(0),
             told: Mutex::default(),
             again: watch::Sender::new(0),
-            found: tokio::sync::Mutex::default(),
+            found: Mutex::default(),
+            looking: CurrentLock::default(),
             known: Mutex::default(),
         })
     }

@@ -1,6 +1,6 @@
-//! What the calls of one client watch in turn. A future of Rust may be kept and never polled again: where it has the watch, or
-//! would have it next, it would hold up all others. So where others wait, who was woken and is not polled for [`STUCK`] is passed
-//! over: they go on with another watch, and it keeps its own.
+//! What the calls of one client do one at a time, with what they share for it, such as a watch. A future of Rust may be kept and never
+//! polled again: where it has the lock, or would have it next, it would hold up all others. So where others wait, who was woken and is
+//! not polled for [`STUCK`] is passed over: they go on with another lock, and it keeps its own.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -16,30 +16,32 @@ use crate::mutex::lock;
 use crate::process::UnlessForked;
 use crate::session::clock::{Clock, Moment};
 
-/// How long who was woken has to go on. Who is only slow comes to no harm: it has a watch of its own then.
+/// How long who was woken has to go on. Who is only slow comes to no harm: it has a lock of its own then.
 const STUCK: Duration = Duration::from_secs(2);
 
-/// The watch that whoever comes next uses.
-pub(super) struct CurrentWatch<W>(Arc<Mutex<Arc<SharedWatch<W>>>>);
+/// The lock that whoever comes next uses.
+pub(super) struct CurrentLock<W>(Arc<Mutex<Arc<SharedLock<W>>>>);
 
-impl<W: Default + Send + 'static> CurrentWatch<W> {
-    pub(super) fn new() -> CurrentWatch<W> {
-        CurrentWatch(Arc::new_cyclic(|current| Mutex::new(SharedWatch::new(current.clone()))))
+impl<W: Default + Send + 'static> Default for CurrentLock<W> {
+    fn default() -> CurrentLock<W> {
+        CurrentLock(Arc::new_cyclic(|current| Mutex::new(SharedLock::new(current.clone()))))
     }
+}
 
-    pub(super) fn get(&self) -> Arc<SharedWatch<W>> {
+impl<W: Default + Send + 'static> CurrentLock<W> {
+    pub(super) fn get(&self) -> Arc<SharedLock<W>> {
         lock(&self.0).clone()
     }
 }
 
-/// A watch, and who uses it.
-pub(super) struct SharedWatch<W> {
-    watch: Arc<tokio::sync::Mutex<W>>,
+/// A lock, and who uses it.
+pub(super) struct SharedLock<W> {
+    shared: Arc<tokio::sync::Mutex<W>>,
     /// How many calls look for something with it.
     searches: AtomicUsize,
     users: Mutex<Users>,
     is_passed_over: watch::Sender<bool>,
-    current: Weak<Mutex<Arc<SharedWatch<W>>>>,
+    current: Weak<Mutex<Arc<SharedLock<W>>>>,
 }
 
 /// Those who have it, or wait for it.
@@ -59,11 +61,11 @@ impl Users {
     }
 }
 
-impl<W: Default + Send + 'static> SharedWatch<W> {
-    fn new(current: Weak<Mutex<Arc<SharedWatch<W>>>>) -> Arc<SharedWatch<W>> {
+impl<W: Default + Send + 'static> SharedLock<W> {
+    fn new(current: Weak<Mutex<Arc<SharedLock<W>>>>) -> Arc<SharedLock<W>> {
         let (searches, is_passed_over) = (AtomicUsize::new(0), watch::Sender::new(false));
-        let (watch, users) = Default::default();
-        Arc::new(SharedWatch { watch, searches, users, is_passed_over, current })
+        let (shared, users) = Default::default();
+        Arc::new(SharedLock { shared, searches, users, is_passed_over, current })
     }
 
     pub(super) fn begin_search(&self) {
@@ -76,7 +78,7 @@ impl<W: Default + Send + 'static> SharedWatch<W> {
     }
 
     pub(super) fn try_lock(&self) -> Option<OwnedMutexGuard<W>> {
-        self.watch.clone().try_lock_owned().ok()
+        self.shared.clone().try_lock_owned().ok()
     }
 
     /// Waits for it; `None` when those who wait are to use another one.
@@ -86,7 +88,7 @@ impl<W: Default + Send + 'static> SharedWatch<W> {
             // It never ends: we have the other end.
             let _ = is_passed_over.wait_for(|is| *is).await;
         };
-        unless(self.watch.clone().lock_owned(), passed_over).await
+        unless(self.shared.clone().lock_owned(), passed_over).await
     }
 
     /// `future`, which uses it.
@@ -144,15 +146,15 @@ impl<W: Default + Send + 'static> SharedWatch<W> {
 
     fn pass_over(self: &Arc<Self>) {
         if let Some(current) = self.current.upgrade() {
-            *lock(&current) = SharedWatch::new(self.current.clone());
+            *lock(&current) = SharedLock::new(self.current.clone());
         }
         self.is_passed_over.send_replace(true);
     }
 }
 
-/// One who uses a watch, until this is dropped.
+/// One who uses a lock, until this is dropped.
 struct User<W> {
-    shared: Arc<SharedWatch<W>>,
+    shared: Arc<SharedLock<W>>,
     waker: Arc<UserWaker<W>>,
 }
 
@@ -180,7 +182,7 @@ impl<W> Drop for User<W> {
 /// Wakes a user, and notes that.
 struct UserWaker<W> {
     /// Others may keep this for long.
-    shared: Weak<SharedWatch<W>>,
+    shared: Weak<SharedLock<W>>,
     clock: Arc<dyn Clock>,
     number: u64,
     waker: Mutex<Option<Waker>>,
