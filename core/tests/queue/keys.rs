@@ -7,10 +7,12 @@ use super::lost_requests::befall;
 use super::support::access::{ALL, NO_READING, set_access};
 use super::support::ground::{Ground, ground};
 use super::support::mishap::{MISHAPS, Mishap, Sweep};
-use super::support::{SOON, client, client_with, eventually, nodes_under, options, server, soon};
+use super::support::{SOON, client, client_with, connected, eventually, nodes_under, options, server, soon};
 use super::{Any, Kind, PATH, TEN, asked_by, assert_tidy, bounded, queue_of};
 use futures_util::future::{join, join_all};
-use zkrecipes::{Client, CreateMode, Error, ErrorKind, Naming, PutOptions, Queue, QueueLayout, QueueOptions};
+use zkrecipes::{
+    Auth, Client, CreateMode, Error, ErrorKind, Naming, PutOptions, Queue, QueueLayout, QueueOptions,
+};
 use zkrecipes_embedded::{Fault, Server};
 
 const KINDS: [Kind; 5] = [Kind::Plain, Kind::Priority, Kind::Delay, Kind::Shards, Kind::Bounded(1)];
@@ -544,6 +546,51 @@ async fn a_key_that_may_not_be_read_fails_only_its_put() {
     assert_eq!(keyed.expect_err("not allowed").kind(), ErrorKind::Denied);
     plain.expect("put");
     assert_eq!(queue.len().await.expect("looked"), 3);
+}
+
+/// Whoever may put with keys may do so in each bucket, whoever has made that.
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_of_different_credentials_put_with_keys_where_the_folder_lets_them() {
+    let server = server();
+    let (one, two) = (Auth::new("digest", "one:secret"), Auth::new("digest", "two:secret"));
+    // Both, and nobody else.
+    let operator = connected(&server, options(TEN).auth(one.clone()).auth(two.clone())).await;
+    for folder in ["", "-__queue__/marks", "-__queue__/keys"] {
+        operator.nodes().ensure(&format!("{PATH}{folder}")).await.expect("made");
+    }
+    let (one, two) =
+        (connected(&server, options(TEN).auth(one)).await, connected(&server, options(TEN).auth(two)).await);
+    let put_all = async |client: &Client, name: &str, many: usize| {
+        let queue = queue_of(client);
+        let puts = (0..many).map(|n| {
+            let queue = queue.clone();
+            async move { queue.put_with(b"tea", once(&format!("{name}-{n}"))).await }
+        });
+        soon("all of them", join_all(puts)).await.into_iter().collect::<Result<(), Error>>()
+    };
+    put_all(&one, "one", 100).await.expect("put");
+    put_all(&two, "two", 50).await.expect("in buckets of the other, too");
+    assert_eq!(queue_of(&one).len().await.expect("looked"), 150);
+    // What is said where they may not.
+    let error = put_all(&two, "one", 1).await.expect_err("it is the other's");
+    assert_eq!(error.kind(), ErrorKind::Denied);
+    assert!(error.to_string().contains("somebody has put with this key"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_in_which_a_client_may_not_put_is_named() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = queue_of(&client);
+    queue.put_with(b"1", once("k")).await.expect("put");
+    let key = keys(&server).remove(0);
+    let bucket = key.rsplit_once('/').expect("a path").0.to_owned();
+    client.nodes().delete(&key, None).await.expect("deleted");
+    const CREATE: i32 = 4;
+    set_access(&server.connect_string(), &bucket, ALL - CREATE);
+    let error = soon("the put", queue.put_with(b"1", once("k"))).await.expect_err("not allowed");
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Denied, Some(&*bucket)), "{error}");
+    assert!(error.to_string().contains("READ, WRITE, CREATE and DELETE"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,9 @@
 //! 4. Keys are spread over buckets by their hash. A deletion also sets the bucket at the version that was read before the keys
 //!    were: so nobody deletes a key that was made anew since. That it is the same bucket is proved by a child of it with a name
 //!    like no other, which came with it.
-//! 5. Who puts with keys also looks at a few buckets now and then, and deletes what has passed there: with the first key, and then
+//! 5. A bucket has the access list of the folder of the buckets, whoever makes it: who may put with keys may do so in each of them. Only
+//!    where servers do not tell that list, or hide secrets in it, it has that of its maker. Keys have that of who puts, as items do.
+//! 6. Who puts with keys also looks at a few buckets now and then, and deletes what has passed there: with the first key, and then
 //!    so that it lists and reads a few keys for each one that it puts. A bucket that has long been empty goes, too. Where nobody puts
 //!    with keys any more, who takes items does: see [`stale_keys`](super::stale_keys).
 //!
@@ -32,7 +34,7 @@ use super::layout::make_parent;
 use super::room::{VERB, most_listed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
-use crate::options::QueueOptions;
+use crate::options::{AclChoice, AclEntry, QueueOptions};
 use crate::path;
 use crate::recipes::servers_clock::ServersClock;
 use crate::session::Session;
@@ -143,6 +145,32 @@ fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// The error for a key that cannot be made.
+pub(super) fn refused_key(error: WireError, key: &str) -> Error {
+    if error != WireError::NoAuth {
+        return refusal(error, VERB, key);
+    }
+    Error::new(
+        ErrorKind::Denied,
+        "the access list of the path, in which this key would be remembered, does not let this client put there: whoever made it has \
+         another one; have READ, WRITE, CREATE and DELETE granted on it, and on its parent, from which the others have theirs",
+    )
+    .with_path(path::parent(key))
+}
+
+/// The error for a key that stands and cannot be read.
+fn unreadable_key(error: WireError, key: &str) -> Error {
+    if error != WireError::NoAuth {
+        return refusal(error, VERB, key);
+    }
+    Error::new(
+        ErrorKind::Denied,
+        "somebody has put with this key, and its access list does not let this client read when; have READ granted on the path, and \
+         give those who share keys an acl that lets each other read",
+    )
+    .with_path(key)
+}
+
 /// What one client knows of the keys of a queue.
 pub(super) struct PutKeys {
     pub(super) root: String,
@@ -251,7 +279,7 @@ impl PutKeys {
                         call.retry_after_loss(VERB).await?;
                         continue 'again;
                     }
-                    Err(error) => Err(refusal(error, VERB, node)),
+                    Err(error) => Err(unreadable_key(error, node)),
                 };
                 found.push((node.clone(), key));
             }
@@ -370,7 +398,9 @@ impl PutKeys {
     /// Makes the bucket of a key that is missing. Asks once; the caller tries again what it was for.
     pub(super) async fn make_bucket(&self, call: &mut Call, key: &str) -> Result<()> {
         let (bucket, proof) = (path::parent(key), format!("{PROOF}{}", random::guid().hyphenated()));
-        let create = |path, data| Write::Create { path, data, mode: CreateMode::Persistent, acl: None };
+        let acl = self.access_of_buckets(call).await?;
+        let create =
+            |path, data| Write::Create { path, data, mode: CreateMode::Persistent, acl: acl.clone() };
         let writes = [
             create(bucket.to_owned(), proof.clone().into_bytes()),
             create(path::join(bucket, &proof), Vec::new()),
@@ -386,6 +416,20 @@ impl PutKeys {
             WireError::NodeExists => Ok(()),
             WireError::NoNode => make_parent(call, VERB, &self.root, CreateMode::Container).await,
             error => call.retry_or_refuse(error, VERB, bucket).await,
+        }
+    }
+
+    /// The access list of the folder of the buckets, for one that is made there; `None` for that of this client.
+    async fn access_of_buckets(&self, call: &mut Call) -> Result<Option<AclChoice>> {
+        if call.session().options().access() == AclChoice::Open {
+            return Ok(None);
+        }
+        // To who may not change a list, servers tell this in the place of the secret.
+        let is_hidden = |entry: &AclEntry| entry.scheme == "digest" && entry.id.ends_with(":x");
+        match call.ask(VERB, |server| server.access_list(&self.root)).await {
+            Ok(list) if !list.is_empty() && !list.iter().any(is_hidden) => Ok(Some(AclChoice::List(list))),
+            Ok(_) | Err(Failure::Refused(_)) => Ok(None),
+            Err(failure) => Err(failure.about(VERB, &self.root)),
         }
     }
 

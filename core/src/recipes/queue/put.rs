@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::oneshot;
 
-use super::keys::{PutKeys, is_of_one_put};
+use super::keys::{PutKeys, is_of_one_put, refused_key};
 use super::layout::{NodeLayout, make_items};
 use super::numbers::used_up;
 use super::put_answer::{PutAnswer, PutProgress, TakeBack};
@@ -288,7 +288,7 @@ impl Puts {
                     }
                     error => {
                         let key = parts[part].path();
-                        refuse_keys(batches, |other| other == key, &refusal(error, VERB, key));
+                        refuse_keys(batches, |other| other == key, &refused_key(error, key));
                         return Ok(());
                     }
                 },
