@@ -201,6 +201,10 @@ async fn a_dead_letter_that_may_not_be_read_has_its_date_where_servers_tell_it()
             told.iter().map(|one| one.died_at.elapsed().is_ok_and(|age| age < TEN * 60)).collect();
         assert_eq!(is_dated, [true, tells, true], "{version}: {told:?}");
         assert!(told[1].problem.is_some() && told[1].data.is_empty(), "{told:?}");
+        // Whatever their date.
+        assert_eq!(queue.dead().purge(Duration::from_secs(3600)).await.expect("looked"), 0, "{version}");
+        assert_eq!(queue.dead().purge(Duration::ZERO).await.expect("looked"), 3, "{version}");
+        assert_eq!(queue.dead().items().await.expect("looked"), []);
     }
 }
 

@@ -217,7 +217,7 @@ impl Store {
                     continue;
                 }
             };
-            let mut writes = removal_of_letter(session, &dead, name, stat.version);
+            let mut writes = removal_of_letter(session, &dead, name, Some(stat.version));
             let (end, mode) = (dead.again(name, layout), CreateMode::PersistentSequential);
             let data = DeadLetterHeader::split(&data).1.to_vec();
             writes.push(Write::Create { path: end, data, mode, acl: None });
@@ -270,12 +270,19 @@ impl Store {
             for (at, look) in looks.into_iter().enumerate() {
                 match call.receive(PURGE, look).await? {
                     Ok(Some(stat)) if stat.ctime <= latest => {
-                        let letter = removal_of_letter(session, dead, &letters[at], stat.version);
+                        let letter = removal_of_letter(session, dead, &letters[at], Some(stat.version));
                         about.extend(letter.iter().map(|_| at));
                         writes.extend(letter);
                         old += 1;
                     }
                     Ok(_) => {}
+                    // Some servers tell nothing of one that may not be read. Where all are to go its date does not matter.
+                    Err(WireError::NoAuth) if latest == i64::MAX => {
+                        let letter = removal_of_letter(session, dead, &letters[at], None);
+                        about.extend(letter.iter().map(|_| at));
+                        writes.extend(letter);
+                        old += 1;
+                    }
                     Err(WireError::NoAuth) => session.skip(&nodes[at], Flaw::Denied),
                     Err(error) if error.is_unanswered() => {}
                     Err(error) => return Err(refusal(error, PURGE, &nodes[at])),
@@ -305,13 +312,18 @@ impl Store {
     }
 }
 
-/// What removes a dead letter of this version, if nobody works on it.
-fn removal_of_letter(session: &Session, dead: &NodeLayout, letter: &ItemName, version: i32) -> Vec<Write> {
+/// What removes a dead letter of this version, if one is known, and if nobody works on it.
+fn removal_of_letter(
+    session: &Session,
+    dead: &NodeLayout,
+    letter: &ItemName,
+    version: Option<i32>,
+) -> Vec<Write> {
     let mut writes = Vec::new();
-    if version > 0 || dead.has_claims_of_peers {
+    if version != Some(0) || dead.has_claims_of_peers {
         writes.extend(dead.proof_of_no_claim(session, &letter.text));
     }
-    writes.push(Write::Delete { path: path::join(&dead.items, &letter.text), version: Some(version) });
+    writes.push(Write::Delete { path: path::join(&dead.items, &letter.text), version });
     writes
 }
 
@@ -336,7 +348,8 @@ pub struct DeadLetter {
     pub reason: Option<String>,
     /// How often it was claimed; zero if that is not known.
     pub attempts: u32,
-    /// When it came to the dead letters, by the clock of the server.
+    /// When it came to the dead letters, by the clock of the server. Of one that may not be read servers from 3.8.4 and 3.9.2 on do
+    /// not tell it: then this is the beginning of 1970.
     pub died_at: SystemTime,
     /// Why it cannot be read, if so. It stands in nobody's way, and nobody takes it.
     pub problem: Option<String>,
