@@ -22,7 +22,10 @@ const UNREADABLE: &str = "the server sent what cannot be read";
 impl<A: Answering, W> Machine<A, W> {
     /// Bytes have arrived.
     pub(crate) fn received(&mut self, bytes: &[u8], now: Moment) {
-        self.last_heard = now;
+        // Before its welcome it may be no server that speaks, and keeps no session.
+        if matches!(self.phase, Phase::Proving | Phase::Up) {
+            self.last_heard = now;
+        }
         self.incoming.extend_from_slice(bytes);
         let incoming = std::mem::take(&mut self.incoming);
         let mut at = 0;

@@ -81,6 +81,7 @@ impl<A: Answering, W> Machine<A, W> {
             self.end(LinkState::Ended);
             return Ok(());
         }
+        self.last_heard = now;
         let is_new = self.session.is_none();
         let timeout = Duration::from_millis(welcome.timeout as u64);
         let timeout = self.session.as_ref().map_or(timeout, |granted| granted.timeout);

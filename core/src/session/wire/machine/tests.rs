@@ -695,6 +695,27 @@ fn a_session_that_was_given_up_is_left_when_the_servers_have_ended_it() {
     assert!(world.machine.is_over());
 }
 
+/// Another program has the ports of the servers, and says something to whoever connects.
+#[test]
+fn what_speaks_another_protocol_keeps_no_session() {
+    let mut broken = World::up();
+    broken.machine.hung_up("reset", broken.now);
+    let mut closing = World::up();
+    closing.machine.hung_up("reset", closing.now);
+    closing.machine.close(closing.now);
+    for mut world in [World::closing(ClientOptions::default(), given_up(), None), broken, closing] {
+        let since = world.now;
+        while !world.machine.is_over() {
+            world.pass(Duration::from_millis(10));
+            if world.machine.dial().is_some() {
+                world.machine.connected(world.now);
+                world.receive(b"SSH-2.0-OpenSSH_9.6\r\n");
+            }
+            assert!(world.now.since(since) <= TIMEOUT, "it goes on for ever");
+        }
+    }
+}
+
 #[test]
 fn a_session_that_a_server_ended_is_not_closed_once_more() {
     let mut world = World::up();
