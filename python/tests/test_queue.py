@@ -176,8 +176,7 @@ def test_dead_letters_are_looked_at_and_replayed(connect: Connect) -> None:
 def test_what_a_cancelled_task_took_goes_back(server: EmbeddedServer, verb: str) -> None:
     async def body() -> None:
         async with aio.Client(server.connect_string) as client:
-            # Each claim is an attempt, whether or not anybody worked on it.
-            queue = client.queue("/queue", max_attempts=0)
+            queue = client.queue("/queue")
             await queue.put("one")
             for _ in range(20):
                 server.clear_log()
