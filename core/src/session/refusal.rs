@@ -50,6 +50,12 @@ pub(crate) fn refused_create_as(mode: CreateMode, error: WireError, what: &str, 
                        zookeeper.extendedTypesEnabled=true on every server";
         return Error::invalid("ttl", problem).with_path(path);
     }
+    if mode == CreateMode::Container && matches!(error, WireError::Unimplemented | WireError::BadRequest(_)) {
+        let problem = "container is not taken by this server: ZooKeeper has containers from 3.5.1 on, and others that speak its \
+                       protocol, such as ClickHouse Keeper, may have none; create a persistent node there, and delete it when its \
+                       last child has gone";
+        return Error::invalid("mode", problem).with_path(path);
+    }
     refused_create(error, what, path)
 }
 

@@ -202,6 +202,8 @@ async fn what_clickhouse_keeper_and_raftkeeper_may_not_know_is_refused_before_it
                 .expect_err("it is not asked"),
         ] {
             assert_eq!(refused.kind(), ErrorKind::Invalid, "{name}: {refused}");
+            let says = refused.to_string();
+            assert!(refused.path() != Some("/container") || says.contains("persistent"), "{name}: {says}");
         }
         assert_eq!(client.metrics().reconnections, 0, "{name}");
     }
