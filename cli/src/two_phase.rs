@@ -28,8 +28,8 @@ enum Verb {
     ///
     ///   ID           as the coordinator has called it
     ///   OUTCOME      commit, abort, or open while it is not decided; unknown
-    ///                where it may not be read or is not understood, which
-    ///                2pc show explains
+    ///                where it may not be read or is not understood: a line
+    ///                on stderr says which
     ///   AGE          since it was begun
     ///   VOTED        how many of its sites have voted
     ///   DONE         how many have applied the outcome
@@ -98,6 +98,9 @@ fn list(common: Common, path: &str, is_json: bool) -> Outcome {
         outcome::print(&table::below(headings, all.iter().map(cells)))?;
         if all.is_empty() {
             outcome::say(&format!("there is no transaction in {path}"));
+        }
+        for unknown in all.iter().filter(|one| !one.problem.is_empty()) {
+            outcome::say(&format!("{} is unknown: {}", table::printable(&unknown.id), unknown.problem));
         }
         Ok(0)
     })

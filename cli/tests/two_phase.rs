@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use support::{assert_nothing_left, cells, run, server};
 use zkrecipes::blocking::Client;
-use zkrecipes::{ClientOptions, CommitMode, Outcome};
+use zkrecipes::{ClientOptions, CommitMode, CreateMode, Outcome};
 
 const PATH: &str = "/payments";
 const LONG: Duration = Duration::from_secs(600);
@@ -65,5 +65,19 @@ fn what_is_committed_stays_committed() {
     let decided = run(&server, &["2pc", "decide", PATH, "p-1", "abort"]);
     assert_eq!((decided.status, decided.out.as_str()), (1, "commit\n"), "{decided:?}");
     assert_eq!(run(&server, &["2pc", "decide", PATH, "p-2", "abort"]).status, 1);
+    client.close(None).expect("a server");
+}
+
+/// A later version has written it, or somebody who uses the path for something else.
+#[test]
+fn of_a_transaction_that_is_not_understood_the_list_says_why() {
+    let server = server();
+    let client = Client::connect(&server.connect_string(), ClientOptions::default()).expect("a server");
+    client.nodes().ensure(&format!("{PATH}/transactions")).expect("made");
+    let odd = format!("{PATH}/transactions/odd");
+    client.nodes().create(&odd, b"10.0.0.7", CreateMode::Persistent).expect("made");
+    let listed = run(&server, &["2pc", "ls", PATH]);
+    assert!(cells(&listed.out)[0].join(" ").starts_with("odd unknown"), "{listed:?}");
+    assert!(listed.err.contains("odd is unknown: what it says is not understood"), "{listed:?}");
     client.close(None).expect("a server");
 }
