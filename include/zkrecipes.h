@@ -4912,8 +4912,9 @@ zkr_status zkr_names_list(zkr_names *names,
 zkr_status zkr_names_list_async(zkr_names *names, zkr_strings_callback callback, void *user_data);
 
 /**
- * Tells all names and what they stand for, now and whenever that has changed: always the latest. The entries belong to
- * the callback. subscription and the end are as for zkr_config_watch.
+ * Tells all names and what they stand for, now and whenever that has changed: always the latest. One that may not be
+ * read is left out: zkr_client_skipped names its node. The entries belong to the callback. subscription and the end
+ * are as for zkr_config_watch.
  */
 zkr_status zkr_names_watch(zkr_names *names,
                            zkr_entries_callback callback,
@@ -4985,12 +4986,10 @@ zkr_status zkr_group_update_async(zkr_group *group,
                                   void *user_data);
 
 /**
- * The members and what they say of themselves, sorted by name. On success *members belongs to the caller: free it with
- * zkr_entries_free.
+ * The members and what they say of themselves, sorted by name. One that may not be read is left out:
+ * zkr_client_skipped names it. On success *members belongs to the caller: free it with zkr_entries_free.
  */
-zkr_status zkr_group_members(zkr_group *group,
-                             zkr_entries **members,
-                             zkr_error **error);
+zkr_status zkr_group_members(zkr_group *group, zkr_entries **members, zkr_error **error);
 
 /** zkr_group_members in the background. ZKR_OK says that the callback will be called exactly once. */
 zkr_status zkr_group_members_async(zkr_group *group, zkr_entries_callback callback, void *user_data);
@@ -5030,8 +5029,9 @@ zkr_status zkr_group_wait_for_cancellable_async(zkr_group *group,
                                                 void *user_data);
 
 /**
- * Tells all members at first, then who joins, who leaves and whose data changes; after a gap, what differs. The event
- * is only lent for the callback. subscription and the end are as for zkr_config_watch.
+ * Tells all members at first, then who joins, who leaves and whose data changes; after a gap, what differs. One that
+ * may not be read is left out: zkr_client_skipped names it. The event is only lent for the callback. subscription and
+ * the end are as for zkr_config_watch.
  */
 zkr_status zkr_group_watch(zkr_group *group,
                            zkr_group_callback callback,

@@ -3690,7 +3690,10 @@ class Group {
     outcome.check(zkr_group_update(handle(), data.data(), data.size(), outcome.place()));
   }
 
-  /** The members and what they say of themselves. */
+  /**
+   * The members and what they say of themselves. One that may not be read is left out: Client::skipped
+   * names it.
+   */
   std::map<std::string, std::string> members() const {
     detail::Outcome outcome;
     zkr_entries *members = nullptr;
@@ -3719,7 +3722,10 @@ class Group {
     return detail::entries(members);
   }
 
-  /** Tells all members at first, then who joins, leaves or changes. ended is as for Config::watch. */
+  /**
+   * Tells all members at first, then who joins, leaves or changes. One that may not be read is left out:
+   * Client::skipped names it. ended is as for Config::watch.
+   */
   Subscription watch(std::function<void(const GroupEvent &)> changed,
                      std::function<void(const Error &)> ended = nullptr) const {
     return detail::Calls::subscribe(detail::Following<GroupEvent>{std::move(changed), std::move(ended)},
@@ -3844,8 +3850,8 @@ class Names {
   }
 
   /**
-   * Tells all names and what they stand for, now and whenever that has changed. ended is as for
-   * Config::watch.
+   * Tells all names and what they stand for, now and whenever that has changed. One that may not be read
+   * is left out: Client::skipped names its node. ended is as for Config::watch.
    */
   Subscription watch(std::function<void(const std::map<std::string, std::string> &)> changed,
                      std::function<void(const Error &)> ended = nullptr) const {

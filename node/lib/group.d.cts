@@ -42,14 +42,17 @@ export class Group {
   readonly path: string
   /** Replaces what this member says of itself; without a membership, `NOT_HELD`. */
   update(data: Data, options?: SignalOptions): Promise<void>
-  /** The members and what they say of themselves. */
+  /** The members by name, and what they say of themselves. One that may not be read is left out: `client.skipped` names it. */
   members(options?: SignalOptions): Promise<Record<string, Buffer>>
   /**
    * Waits until there are at least `n` members, whoever they are, and resolves with them, through outages and into the next
    * session.
    */
   waitFor(n: number, options?: WaitOptions): Promise<Record<string, Buffer>>
-  /** All members at first, then who joins, who leaves and whose data changes. After a gap, what differs is told. */
+  /**
+   * All members at first, then who joins, who leaves and whose data changes. After a gap, what differs is told. One that may not
+   * be read is left out: `client.skipped` names it.
+   */
   watch(options?: SignalOptions): Feed<GroupEvent>
   // --- end of generated
   /**

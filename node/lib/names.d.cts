@@ -31,7 +31,10 @@ export class Names {
   unbind(name: string, options?: SignalOptions): Promise<void>
   /** The names that are bound, sorted. */
   list(options?: SignalOptions): Promise<string[]>
-  /** All names and what they stand for, now and whenever that has changed. */
+  /**
+   * All names and what they stand for, now and whenever that has changed. One that may not be read is left out: `client.skipped`
+   * names its node.
+   */
   watch(options?: SignalOptions): Feed<Record<string, Buffer>>
   // --- end of generated
   /** Binds a name that is not bound: `EXISTS` otherwise, whoever has bound it. */

@@ -1268,7 +1268,9 @@ class GroupBase:
         """
 
     def members(self) -> dict[str, bytes]:
-        """The members by name, and what they say of themselves."""
+        """The members by name, and what they say of themselves. One that may not be read is left out: `client.skipped`
+        names it.
+        """
 
     def wait_for(self, n: int, timeout: float | None = None) -> dict[str, bytes]:
         """Waits until there are at least `n` members, whoever they are, and returns them as `members` does; Timeout
@@ -1277,7 +1279,7 @@ class GroupBase:
 
     def watch(self) -> Feed[GroupEvent]:
         """All members at first, then who joins, who leaves and whose data changes: Snapshot, Joined, Left and Changed.
-        After a gap, what differs is told.
+        After a gap, what differs is told. One that may not be read is left out: `client.skipped` names it.
         """
 
     def cancel(self) -> None:
@@ -1377,7 +1379,9 @@ class NamesBase:
         """The names that are bound, sorted."""
 
     def watch(self) -> Feed[dict[str, bytes]]:
-        """All names and what they stand for, now and whenever that has changed."""
+        """All names and what they stand for, now and whenever that has changed. One that may not be read is left out:
+        `client.skipped` names its node.
+        """
 
 @final
 class Names(NamesBase):

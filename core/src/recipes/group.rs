@@ -171,7 +171,8 @@ impl Group {
         not_declared("this handle is not a member; join first").with_path(&*self.path)
     }
 
-    /// The members and what they say of themselves, no older than this call.
+    /// The members and what they say of themselves, no older than this call. One that may not be read is left out:
+    /// [`skipped`](crate::Client::skipped) names it.
     pub async fn members(&self) -> Result<BTreeMap<String, Vec<u8>>> {
         let session = self.client.session()?;
         self.members_now(&mut session.call(None).reading(), Group::MEMBERS).await
@@ -236,7 +237,8 @@ impl Group {
         }
     }
 
-    /// First all members, then who joins, who leaves and whose data changes. After a gap, the differences are told.
+    /// First all members, then who joins, who leaves and whose data changes. After a gap, the differences are told. One that may not be
+    /// read is left out: [`skipped`](crate::Client::skipped) names it.
     pub fn watch(&self) -> Feed<GroupEvent> {
         Feed::new(match self.client.session() {
             Ok(session) => self.followed(&session, "watch"),

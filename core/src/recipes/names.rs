@@ -213,7 +213,8 @@ impl Names {
         Ok(names)
     }
 
-    /// All names and what they stand for, now and whenever that has changed.
+    /// All names and what they stand for, now and whenever that has changed. One that may not be read is left out:
+    /// [`skipped`](crate::Client::skipped) names its node.
     ///
     /// ```
     /// # zkrecipes::doctest(async {

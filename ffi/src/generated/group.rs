@@ -264,8 +264,8 @@ pub extern "C" fn zkr_group_update_async(
     })
 }
 
-/// The members and what they say of themselves, sorted by name. On success *members belongs to the caller: free it with
-/// zkr_entries_free.
+/// The members and what they say of themselves, sorted by name. One that may not be read is left out:
+/// zkr_client_skipped names it. On success *members belongs to the caller: free it with zkr_entries_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_group_members(
     group: *mut zkr_group,
@@ -365,8 +365,9 @@ pub extern "C" fn zkr_group_wait_for_cancellable_async(
     })
 }
 
-/// Tells all members at first, then who joins, who leaves and whose data changes; after a gap, what differs. The event
-/// is only lent for the callback. subscription and the end are as for zkr_config_watch.
+/// Tells all members at first, then who joins, who leaves and whose data changes; after a gap, what differs. One that
+/// may not be read is left out: zkr_client_skipped names it. The event is only lent for the callback. subscription and
+/// the end are as for zkr_config_watch.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_group_watch(
     group: *mut zkr_group,

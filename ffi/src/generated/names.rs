@@ -263,8 +263,9 @@ pub extern "C" fn zkr_names_list_async(
     })
 }
 
-/// Tells all names and what they stand for, now and whenever that has changed: always the latest. The entries belong to
-/// the callback. subscription and the end are as for zkr_config_watch.
+/// Tells all names and what they stand for, now and whenever that has changed: always the latest. One that may not be
+/// read is left out: zkr_client_skipped names its node. The entries belong to the callback. subscription and the end
+/// are as for zkr_config_watch.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_names_watch(
     names: *mut zkr_names,

@@ -47,7 +47,8 @@ impl GroupBase {
         Self::origin(slf).run(slf.py(), || async move { core.update(&data).await })
     }
 
-    /// The members by name, and what they say of themselves.
+    /// The members by name, and what they say of themselves. One that may not be read is left out: `client.skipped`
+    /// names it.
     fn members(slf: &Bound<'_, Self>) -> Answered {
         let core = zkrecipes::Group::clone(&slf.get().core);
         Self::origin(slf).run(slf.py(), || async move { core.members().await })
@@ -65,7 +66,7 @@ impl GroupBase {
     }
 
     /// All members at first, then who joins, who leaves and whose data changes: Snapshot, Joined, Left and Changed.
-    /// After a gap, what differs is told.
+    /// After a gap, what differs is told. One that may not be read is left out: `client.skipped` names it.
     fn watch(slf: &Bound<'_, Self>) -> Answered {
         FeedBase::follow(slf.py(), Self::origin(slf), || Ok(slf.get().core.watch()))
     }

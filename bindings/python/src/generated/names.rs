@@ -63,7 +63,8 @@ impl NamesBase {
         Self::origin(slf).run(slf.py(), || async move { core.list().await })
     }
 
-    /// All names and what they stand for, now and whenever that has changed.
+    /// All names and what they stand for, now and whenever that has changed. One that may not be read is left out:
+    /// `client.skipped` names its node.
     fn watch(slf: &Bound<'_, Self>) -> Answered {
         FeedBase::follow(slf.py(), Self::origin(slf), || Ok(slf.get().core.watch()))
     }
