@@ -50,10 +50,12 @@ impl Commits {
         id
     }
 
+    /// One that somebody may abort by hand.
     pub fn any(&self, nth: u64) -> Option<String> {
         let all = &self.0.lock().all;
         // One of the last few.
-        all.keys().nth(all.len().saturating_sub(1 + nth as usize)).cloned()
+        let (id, one) = all.iter().nth(all.len().saturating_sub(1 + nth as usize))?;
+        (!one.is_agreed).then(|| id.clone())
     }
 
     /// A site votes; what it has decided once stands.
