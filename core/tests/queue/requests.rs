@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::support::{client, eventually, nodes_under, server, soon};
 use super::{PATH, asked, asked_by, assert_tidy, queue_of};
 use zkrecipes::{Client, CreateMode, QueueOptions};
-use zkrecipes_embedded::Server;
+use zkrecipes_embedded::{Fault, Server};
 
 /// What was read ahead counts for a tenth of a second. A machine that is too slow for that just now reads some of it again.
 const TRIES: usize = 10;
@@ -325,6 +325,32 @@ async fn who_finds_many_marks_of_others_reads_a_few_of_them() {
     // Time is the subject.
     tokio::time::sleep(Duration::from_millis(1500)).await;
     assert!(reads() <= 8, "{}", reads());
+}
+
+/// Nobody comes to the queue any more, so nobody else would look.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_answer_does_not_end_the_look_for_marks_that_nobody_needs() {
+    let marks = format!("{PATH}-__queue__/marks");
+    let mark = format!("{marks}/*");
+    for (lost, reads) in [
+        (Fault::drop_after("getChildren*").path(&marks), 2),
+        (Fault::drop_after("getData").path(&mark).nth(2), 3),
+        (Fault::drop_before("delete").path(&format!("{marks}/_c_00000000-*")), 3),
+    ] {
+        let server = server();
+        let (client, other) = (client(&server).await, client(&server).await);
+        leave_marks(&other, 1, 100).await;
+        let left = nodes_under(&server, &marks).remove(0);
+        server.clear_log();
+        let fault = server.inject(lost.clone().session(client.session_id()));
+        // It looks, and has no mark of its own.
+        assert!(queue_of(&client).try_claim().await.expect("looked").is_none());
+        eventually("an answer is lost", || server.fault_fired(fault)).await;
+        eventually("it is collected", || !nodes_under(&server, &marks).contains(&left)).await;
+        let log = server.log();
+        let read = log.iter().filter(|entry| entry.op == "getData" && entry.path == left).count();
+        assert_eq!(read, reads, "its time does not begin anew: {lost:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -51,9 +51,14 @@ pub(crate) fn begin(swept: &Arc<Swept>, session: &Arc<Session>) {
         let mut sweeping = Sweeping { sightings: BTreeMap::new(), at_once: AT_ONCE, marks: 0 };
         loop {
             let swept = unless(sweeping.look(&place.parent, &session), session.until_closing()).await;
-            if !matches!(swept, Some(Ok(()))) || sweeping.marks == 0 {
-                place.is_swept.store(false, Ordering::Release);
-                return;
+            match swept {
+                Some(Ok(())) if sweeping.marks > 0 => {}
+                // Maybe nobody changes anything any more, so it is not left to the next change.
+                Some(Err(error)) if error.is_unanswered() && !session.is_closing() => {}
+                _ => {
+                    place.is_swept.store(false, Ordering::Release);
+                    return;
+                }
             }
             let due = sweeping.sightings.values().map(|seen| seen.since + seen.needed).min();
             let due = due.unwrap_or(Moment::START).max(session.now() + sweeping.pause());
@@ -127,10 +132,19 @@ async fn sweep(
     let server_session = session.server_session();
     let (mut seen, mut found) = (BTreeMap::new(), SweptMarks::default());
     for (node, read) in nodes.iter().zip(server_session.get_each(&nodes)) {
-        // Gone meanwhile, or nothing that we may read.
-        let Ok((data, stat)) = read.await else { continue };
+        let known = sightings.remove(node);
+        let (data, stat) = match read.await {
+            Ok(found) => found,
+            // What was known of it still is, or its time would begin anew.
+            Err(error) if error.is_unanswered() => {
+                seen.extend(known.map(|sighting| (node.clone(), sighting)));
+                continue;
+            }
+            // Gone meanwhile, or nothing that we may read.
+            Err(_) => continue,
+        };
         let Some((_, needed)) = parse(&data) else { continue };
-        let sighting = match sightings.remove(node) {
+        let sighting = match known {
             Some(sighting) if sighting.mzxid == stat.mzxid => sighting,
             // Somebody uses it, and another one is looked at next time.
             Some(_) => {
@@ -146,6 +160,7 @@ async fn sweep(
         match server_session.delete(node, Some(stat.version)).await {
             Err(WireError::BadVersion) => found.living += 1,
             Ok(()) | Err(WireError::NoNode) => found.deleted += 1,
+            Err(error) if error.is_unanswered() => drop(seen.insert(node.clone(), sighting)),
             Err(_) => {}
         }
     }
