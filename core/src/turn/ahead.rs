@@ -19,13 +19,15 @@ pub(super) struct Ahead {
     pub(super) nearest: Vec<ContenderName>,
 }
 
-/// Who is before us: `None` when the list has to be asked for again.
+/// Who is before us: `None` when the list has to be asked for again. `leads_late` stays with the place: whether nobody past the end
+/// of the range is before us any more.
 pub(super) async fn ahead_of(
     place: &Place,
     call: &mut Call,
     verb: &str,
     node: &Node,
     names: &SharedNames,
+    leads_late: &mut bool,
 ) -> Result<Option<Ahead>> {
     let contenders = Contenders::of(names);
     let before = contenders.before(&node.entry);
@@ -35,11 +37,14 @@ pub(super) async fn ahead_of(
         nearest: before.iter().rev().take(2).cloned().collect(),
     };
     ahead.nearest.reverse();
-    let late = contenders.late_beside(&node.entry);
+    // Whoever comes later has a higher czxid. So it need not be asked for while we are first and in doubt of our session: with a
+    // second round trip a look could take longer than the session is certain at a time.
+    let late = if *leads_late { Vec::new() } else { contenders.late_beside(&node.entry) };
     if !late.is_empty() {
         let Some(late) = Box::pin(late_ahead_of(place, call, verb, node, late)).await? else {
             return Ok(None);
         };
+        *leads_late = late.is_empty();
         ahead.count += late.len();
         ahead.first = ahead.first.or_else(|| late.first().map(|entry| entry.name.clone()));
         ahead.nearest.extend(late);

@@ -58,6 +58,7 @@ pub(super) struct Wait<'a> {
     second: Option<Armed>,
     /// The parent's children, where we may not read the contender ahead.
     siblings: Option<Watch>,
+    leads_late: bool,
 }
 
 /// What became of setting watches.
@@ -97,6 +98,7 @@ impl<'a> Wait<'a> {
             closest: None,
             second: None,
             siblings: None,
+            leads_late: false,
         }
     }
 
@@ -135,7 +137,8 @@ impl<'a> Wait<'a> {
                 }
             }
             if let Some(listed) = &names {
-                let Some(found) = ahead_of(self.place, call, request.verb, node, listed).await? else {
+                let found = ahead_of(self.place, call, request.verb, node, listed, &mut self.leads_late);
+                let Some(found) = found.await? else {
                     names = self.list(call, request.verb).await?;
                     if names.is_none() {
                         return Ok(WaitOutcome::Gone);

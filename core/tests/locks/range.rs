@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::ground::Ground;
-use crate::support::{eventually, lock_of, server, soon};
+use crate::support::{eventually, lock_of, options, server, soon};
 use futures_util::future::join_all;
 use tokio::sync::mpsc::unbounded_channel;
 use zkrecipes::{Client, CreateMode, Error, ErrorKind, Held, LockOptions};
-use zkrecipes_embedded::Fault;
+use zkrecipes_embedded::{Fault, Server};
 
 const PATH: &str = "/locks/range";
 const TEN: Duration = Duration::from_secs(10);
@@ -445,6 +445,40 @@ async fn a_waiter_that_looks_again_while_those_next_ahead_leave_still_sees_who_h
         soon("its turn", third).await.expect("joined").expect("the turn").release().await.expect("released");
         assert_nothing_left(&ground, want).await;
     }
+}
+
+/// Who is first and in doubt of its session looks again and again. Nobody can come before it any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_first_past_the_end_asks_for_the_order_once() {
+    let server = Server::builder()
+        .tick(Duration::from_millis(100))
+        .max_session_timeout(Duration::from_secs(2))
+        .start()
+        .expect("a free port");
+    let ground = Ground::Embedded(server);
+    let (want, holder) = (Want::Lock, ground.client(TEN).await);
+    make_parents(&holder, want).await;
+    number_next(&ground, want, LAST);
+    let held = want.ask(&holder).await.expect("free");
+    // With so slow a tick for its session it is certain for as long as that lasts from its beginning, and never after.
+    let doubtful = ground.client_with(options(TEN).server_tick(TEN / 2)).await;
+    let other = lock_of(&doubtful, "/locks/other").acquire().await.expect("free");
+    let asking = tokio::spawn(want.ask(&doubtful));
+    eventually("it queues", || queued(&ground, want) == 2).await;
+    let ahead = ground.nodes_under(PATH);
+    let last = ground.client(TEN).await;
+    let behind = tokio::spawn(want.ask(&last));
+    eventually("another one queues", || queued(&ground, want) == 3).await;
+    let behind_it = ground.nodes_under(PATH).into_iter().find(|node| !ahead.contains(node)).expect("one");
+    eventually("it is in doubt", || !other.is_held()).await;
+    held.release().await.expect("released");
+    let looks = || ground.lists_of(&doubtful).iter().filter(|list| list.path == PATH).count();
+    let before = looks();
+    eventually("it looks again and again", || looks() >= before + 4).await;
+    let asked = ground.requests_of(&doubtful, "exists");
+    assert_eq!(asked.iter().filter(|entry| entry.path == behind_it).count(), 1, "{asked:?}");
+    asking.abort();
+    behind.abort();
 }
 
 #[tokio::test(flavor = "multi_thread")]
