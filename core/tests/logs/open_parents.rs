@@ -160,6 +160,26 @@ async fn strangers_that_may_delete_are_refused_where_that_is_asked_for() {
 
 /// What stands beside a queue.
 #[tokio::test(flavor = "multi_thread")]
+async fn a_counter_that_stands_already_is_asked_about_once() {
+    LazyLock::force(&SAID);
+    let server = server();
+    let (stranger, told_of) = (client(&server).await, connected(&server, ours()).await);
+    let strict = connected(&server, ours().refuse_open_parents(true)).await;
+    let counter_of = |client: &Client| client.counter("/standing/counter", Default::default()).expect("valid");
+    let latch_of = |client: &Client| client.latch("/standing/latch", 5).expect("valid");
+    counter_of(&stranger).add(1).await.expect("counted");
+    latch_of(&stranger).count_down(1).await.expect("counted");
+    for _ in 0..3 {
+        counter_of(&told_of).add(1).await.expect("counted");
+        latch_of(&told_of).count_down(1).await.expect("counted");
+    }
+    eventually("it is told", || told("/standing") == 1).await;
+    assert_eq!(server.count("getACL", "/standing"), 1, "and asked for once");
+    assert_eq!(counter_of(&strict).add(1).await.unwrap_err().kind(), ErrorKind::Denied);
+    assert_eq!(latch_of(&strict).count_down(1).await.unwrap_err().kind(), ErrorKind::Denied);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_uses_a_queue_asks_who_may_delete_its_marks_and_its_dead_letters() {
     let server = server();
     for (folder, what) in [("marks", "put"), ("bound", "put"), ("dead", "nack")] {

@@ -213,7 +213,12 @@ impl CounterWriter {
                 continue;
             }
             let at = match seen.at {
-                Some(at) => Some(at),
+                // What was sent before is asked about first.
+                Some(at) if lost.is_some() => Some(at),
+                Some(at) => {
+                    node.look_at_parent_once(session, &mut call).await?;
+                    Some(at)
+                }
                 None if node.encoding.has_to_stand() => {
                     node.look_at_parent(session, &mut call).await?;
                     None

@@ -241,6 +241,12 @@ impl CounterNode {
         open_parents::look(session, &server_session, call, VERB, path::parent(&self.path)).await
     }
 
+    /// The same of a counter that stands: as long as it does, the parent is the same.
+    pub(super) async fn look_at_parent_once(&self, session: &Arc<Session>, call: &mut Call) -> Result<()> {
+        let server_session = call.server_session(VERB).await?;
+        open_parents::look_once(session, &server_session, call, VERB, path::parent(&self.path)).await
+    }
+
     pub(super) async fn make_parent(&self, session: &Arc<Session>, call: &mut Call) -> Result<()> {
         let server_session = call.server_session(VERB).await?;
         let parents = session.ensure(&server_session, path::parent(&self.path), session.parents());
