@@ -316,7 +316,7 @@ pub(crate) mod tests {
         let _telling = lock.on_wait(move |_| _ = &kept)?;
         let server_session = client.session()?.server_session();
         let free = crate::path::join("/locks/forked", "x-lock-0000000009");
-        let place = dropped_in_a_child("a place", Place::reserve(&server_session, "/locks/forked", free));
+        let place = dropped_in_a_child("a place", Place::reserve(&server_session, free));
         drop(place);
         let semaphore = client.semaphore("/locks/forked-permits", 2)?;
         let permits = dropped_in_a_child("permits", drive::wait(semaphore.acquire(2), None, None)?);

@@ -8,9 +8,9 @@ use futures_util::FutureExt;
 use tokio::sync::OwnedMutexGuard;
 
 use super::held::Held;
-use crate::error::{Error, Result};
 use crate::futures::unless;
 use crate::session::Session;
+use crate::session::clock::Later;
 
 /// How long an acquire waits for what its own handle keeps and nobody else has in hand before that is said.
 const FORGOTTEN: Duration = Duration::from_secs(1);
@@ -27,29 +27,30 @@ pub(super) struct Gate {
 /// The owner of this has passed the gate. The next one passes when this is dropped.
 pub(super) type Pass = OwnedMutexGuard<()>;
 
+/// How an acquire stands at the gate.
+pub(super) enum PlaceAtGate {
+    Passed(Pass),
+    Waits(Later<Pass>),
+    /// It had no time to wait, or is not at the gate any more.
+    Refused,
+}
+
 impl Gate {
-    /// Takes a place in the queue, when it is called, and says whether it has passed already. Without time to wait, a gate that
-    /// is not open is a timeout.
-    pub(super) fn queue(
-        &self,
-        limit: Option<Duration>,
-    ) -> (bool, impl Future<Output = Result<Pass>> + Send + use<>) {
-        let may_wait = limit != Some(Duration::ZERO);
+    /// Takes a place in the queue, when it is called. Without time to wait, there is none at a gate that is not open.
+    pub(super) fn queue(&self, limit: Option<Duration>) -> PlaceAtGate {
+        // As a rule nobody else is here. It is a fair lock: while anybody waits for it, it is not to be had so.
+        if let Some(pass) = self.pass_now() {
+            return PlaceAtGate::Passed(pass);
+        }
+        if limit == Some(Duration::ZERO) {
+            return PlaceAtGate::Refused;
+        }
         let mut turn = Box::pin(self.turn.clone().lock_owned());
-        // The first poll takes the place in the queue, or the turn itself; tokio must not answer "later" to spread the load.
-        let now = match may_wait {
-            true => tokio::task::unconstrained(&mut turn).now_or_never(),
-            false => self.pass_now(),
-        };
-        let has_passed = now.is_some();
-        let passing = async move {
-            match now {
-                Some(pass) => Ok(pass),
-                None if may_wait => Ok(turn.await),
-                None => Err(Error::timeout("not acquired")),
-            }
-        };
-        (has_passed, passing)
+        // The first poll takes the place in the queue; tokio must not answer "later" to spread the load.
+        match tokio::task::unconstrained(&mut turn).now_or_never() {
+            Some(pass) => PlaceAtGate::Passed(pass),
+            None => PlaceAtGate::Waits(turn),
+        }
     }
 
     /// Without waiting, if it is open.

@@ -3,17 +3,17 @@
 //! Acquires through one handle go through its gate one after the other. An acquire through a handle that holds already waits,
 //! nests or adds, as the recipe says by its `Meanwhile`.
 
-use std::pin::pin;
+use std::future::ready;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::sync::watch;
 use tracing::Instrument;
 
 use super::contenders::{self, Contender, SeenContender};
-use super::gate::{Gate, Pass};
+use super::gate::{Gate, Pass, PlaceAtGate};
 use super::held::{Acquired, Held, Readers};
 use super::wait_progress::{Listeners, WaitProgress, Waiting};
 use crate::client::Client;
@@ -28,6 +28,7 @@ use crate::session::clock::Later;
 use crate::session::contenders_ahead::ContendersAhead;
 use crate::session::delivery::Subscription;
 use crate::session::server_session::Tenant;
+use crate::session::withdrawal::Withdrawals;
 use crate::turn::grant::Grant;
 use crate::turn::hold::Hold;
 
@@ -42,7 +43,7 @@ pub(crate) trait Recipe: Send + Sync + 'static {
     }
 
     /// Waits for the turn, or for `n` permits where there are several.
-    fn take(self: Arc<Self>, session: Arc<Session>, call: Call, n: usize) -> Later<Result<Grant>>;
+    fn take<'a>(self: Arc<Self>, session: Arc<Session>, call: &'a mut Call, n: usize) -> TakingTurn<'a>;
 
     /// Everybody who holds or waits, in order.
     fn contenders(self: Arc<Self>, call: Call) -> Later<Result<Vec<Contender>>>;
@@ -70,6 +71,9 @@ pub(crate) trait Recipe: Send + Sync + 'static {
     /// The path of the contender's node that is called so, unless no contender of this recipe is.
     fn locate(&self, node: &str) -> Option<String>;
 }
+
+/// A wait for the turn, as a recipe does it. Its call is in the acquire: each box that it is moved through would have room for it.
+pub(crate) type TakingTurn<'a> = Pin<Box<dyn Future<Output = Result<Grant>> + Send + 'a>>;
 
 /// When an acquire takes its place among the calls of its client at one path.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -120,33 +124,38 @@ pub struct Handle {
 
 struct HandleInner {
     client: Client,
-    path: String,
+    path: Arc<str>,
     recipe: Arc<dyn Recipe>,
     meanwhile: Meanwhile,
     gate: Gate,
     /// Whether a node of it has stood in line at any time.
     has_stood: AtomicBool,
     /// Changes when the waits in progress are to end.
-    cancels: watch::Sender<u64>,
+    cancels: Withdrawals,
     acquired: Acquired,
     /// Who wants to hear of its waits.
-    listeners: Arc<Listeners>,
+    listeners: OnceLock<Arc<Listeners>>,
     /// What is kept alive for the languages whose handle keeps it.
     kept: Mutex<Vec<Held>>,
 }
 
 impl Handle {
-    pub(crate) fn new(client: &Client, path: &str, meanwhile: Meanwhile, recipe: Arc<dyn Recipe>) -> Handle {
+    pub(crate) fn new(
+        client: &Client,
+        path: impl Into<Arc<str>>,
+        meanwhile: Meanwhile,
+        recipe: Arc<dyn Recipe>,
+    ) -> Handle {
         let inner = HandleInner {
             client: client.clone(),
-            path: path.to_owned(),
+            path: path.into(),
             recipe,
             meanwhile,
             gate: Gate::default(),
             has_stood: AtomicBool::new(false),
-            cancels: watch::Sender::new(0),
+            cancels: Withdrawals::default(),
             acquired: Acquired::default(),
-            listeners: Arc::default(),
+            listeners: OnceLock::new(),
             kept: Mutex::default(),
         };
         Handle { inner: Arc::new(inner) }
@@ -214,42 +223,39 @@ impl Handle {
             .and_then(|session| Ok((session, self.call(limit)?.waiting().acquiring())));
         // Not in a forked child either: whoever had the lock of the parent's gate stayed with the parent.
         let call = call.map(|(session, call)| {
-            let (has_passed, place) = self.inner.gate.queue(limit);
-            let comes_now = has_passed && comes == Comes::WhenCalled;
+            let place = self.inner.gate.queue(limit);
+            let comes_now = matches!(place, PlaceAtGate::Passed(_)) && comes == Comes::WhenCalled;
             let queueing_turn = comes_now.then(|| session.take_queueing_turn(&self.inner.path));
             (session, call, place, queueing_turn)
         });
+        let call = call.map_err(|error| error.with_path(self.path()));
         let span = self.span();
-        let taking = async move {
+        // What this owns is used where it is: a block has room for what it is given and for what it makes of that.
+        let taking = call.map(|(session, mut call, mut place, mut queueing_turn)| async move {
             let about = |error: Error| error.with_path(handle.path());
-            let (session, mut call, place, queueing_turn) = call?;
             let (inner, contenders_ahead) = (&handle.inner, Arc::<ContendersAhead>::default());
             let mut waiting = Waiting::begin(&session);
-            let kept = || inner.kept_and_not_lost();
-            // Pinned here, what is awaited is not copied into each future that waits for it.
-            let mut passing = pin!(inner.gate.pass(&session, place, kept));
-            let taking = pin!(async {
-                let pass = call.wait_for(passing.as_mut()).await.and_then(|passed| passed)?;
-                let nested = match inner.meanwhile {
-                    Meanwhile::Nests => inner.acquired.innermost().and_then(|held| held.nest()),
-                    Meanwhile::Waits | Meanwhile::Adds => None,
-                };
-                Ok::<_, Error>(match nested {
-                    Some(held) => Taken::Nested(held, pass),
-                    None => Taken::New(
-                        {
-                            let queueing_turn =
-                                queueing_turn.unwrap_or_else(|| session.take_queueing_turn(&inner.path));
-                            let call = call.telling(&contenders_ahead).queueing_behind(queueing_turn);
-                            inner.recipe.clone().take(session.clone(), call, n).await?
-                        },
-                        pass,
-                    ),
-                })
-            });
-            let taken = waiting
-                .through(&inner.path, &inner.recipe, &contenders_ahead, &inner.listeners, taking)
-                .await;
+            let taken = {
+                let taking = pin!(async {
+                    let pass = inner.pass(&session, &mut call, &mut place).await?;
+                    let nested = match inner.meanwhile {
+                        Meanwhile::Nests => inner.acquired.innermost().and_then(|held| held.nest()),
+                        Meanwhile::Waits | Meanwhile::Adds => None,
+                    };
+                    if let Some(held) = nested {
+                        return Ok::<_, Error>(Taken::Nested(held, pass));
+                    }
+                    let queueing_turn =
+                        queueing_turn.take().unwrap_or_else(|| session.take_queueing_turn(&inner.path));
+                    call.tells(&contenders_ahead);
+                    call.queues_behind(queueing_turn);
+                    let grant = inner.recipe.clone().take(session.clone(), &mut call, n).await?;
+                    Ok(Taken::New(grant, pass))
+                });
+                waiting.through(&inner.path, &inner.recipe, &contenders_ahead, &inner.listeners, taking).await
+            };
+            // Those behind it may queue.
+            drop(call);
             inner.has_stood.fetch_or(contenders_ahead.has_stood(), Ordering::Relaxed);
             let (held, pass) = match taken {
                 Err(error) => {
@@ -276,8 +282,8 @@ impl Handle {
             // Not sooner: who passes next must find what it can nest in, or it would queue behind it.
             drop(pass);
             Ok(held)
-        };
-        taking.instrument(span)
+        });
+        begun(taking).instrument(span)
     }
 
     /// As an acquire, but what is held is won by `winning` and has no place in the order of this handle's waits.
@@ -313,7 +319,7 @@ impl Handle {
             target: "zkrecipes",
             "acquisition",
             recipe = self.inner.recipe.word(),
-            path = self.inner.path,
+            path = &*self.inner.path,
             token = tracing::field::Empty
         )
     }
@@ -359,7 +365,7 @@ impl Handle {
     /// A call that ends when the waits in progress on this handle are to end.
     fn call(&self, limit: Option<Duration>) -> Result<Call> {
         let call = self.inner.client.session()?.call(limit).timeout_says(self.inner.recipe.words().0);
-        Ok(call.withdrawable(self.inner.cancels.subscribe()))
+        Ok(call.withdrawable(self.inner.cancels.next()))
     }
 
     /// Calls back while an acquire through this handle waits: after a second, and then ever less often, up to once a minute.
@@ -384,13 +390,13 @@ impl Handle {
     pub fn on_wait(&self, callback: impl Fn(WaitProgress) + Send + Sync + 'static) -> Result<Subscription> {
         // Of a client that is closed nobody waits any more.
         self.inner.client.session()?;
-        Ok(self.inner.listeners.subscribe(callback))
+        Ok(self.inner.listeners.get_or_init(Arc::default).subscribe(callback))
     }
 
     /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
     pub fn cancel(&self) {
         if self.inner.client.process().is_present() {
-            self.inner.cancels.send_modify(|count| *count += 1);
+            self.inner.cancels.withdraw();
         }
     }
 
@@ -485,6 +491,19 @@ enum Taken {
 }
 
 impl HandleInner {
+    /// Waits at the gate, if `place` has not passed it.
+    async fn pass(&self, session: &Session, call: &mut Call, place: &mut PlaceAtGate) -> Result<Pass> {
+        match std::mem::replace(place, PlaceAtGate::Refused) {
+            PlaceAtGate::Passed(pass) => call.wait_for(ready(pass)).await,
+            // In a box, as all that is rare: else every waiter has room for it.
+            PlaceAtGate::Waits(turn) => {
+                let passing = Box::pin(self.gate.pass(session, turn, || self.kept_and_not_lost()));
+                call.wait_for(passing).await
+            }
+            PlaceAtGate::Refused => Err(Error::timeout("not acquired")),
+        }
+    }
+
     fn kept(&self) -> MutexGuard<'_, Vec<Held>> {
         lock(&self.kept)
     }

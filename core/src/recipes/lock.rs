@@ -11,7 +11,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::contenders::{self, Contender};
-use super::handle::{Handle, Meanwhile, Recipe};
+use super::handle::{Handle, Meanwhile, Recipe, TakingTurn};
 use super::held::Held;
 use crate::client::Client;
 use crate::error::Result;
@@ -22,7 +22,6 @@ use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::clock::Later;
 use crate::turn;
-use crate::turn::grant::Grant;
 use crate::turn::local_handoff;
 use crate::turn::name::Kind;
 use crate::turn::place::TurnRequest;
@@ -66,8 +65,8 @@ impl Client {
         self.session_for_handle()?;
         path::recipe(path)?;
         let meanwhile = if options.reentrant { Meanwhile::Nests } else { Meanwhile::Waits };
-        let (path_of_it, local_handoff) = (path.to_owned(), options.local_handoff);
-        let mutex = Arc::new(Mutex { path: path_of_it, local_handoff, last_line: LastLine::default() });
+        let (path, local_handoff) = (Arc::<str>::from(path), options.local_handoff);
+        let mutex = Arc::new(Mutex { path: path.clone(), local_handoff, last_line: LastLine::default() });
         Ok(Lock { handle: Handle::new(self, path, meanwhile, mutex), is_plain: true })
     }
 }
@@ -95,10 +94,20 @@ impl Lock {
 }
 
 struct Mutex {
-    path: String,
+    path: Arc<str>,
     /// How often in a row the turn is passed on in memory.
     local_handoff: u32,
     last_line: LastLine,
+}
+
+impl Mutex {
+    fn request<'a>(&'a self, session: &'a Arc<Session>) -> TurnRequest<'a> {
+        TurnRequest {
+            last_line: Some(&self.last_line),
+            passes: true,
+            ..TurnRequest::of(session, &self.path, Kind::Lock)
+        }
+    }
 }
 
 impl Recipe for Mutex {
@@ -106,18 +115,12 @@ impl Recipe for Mutex {
         "lock"
     }
 
-    fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
-        Box::pin(async move {
-            let queue = TurnRequest {
-                last_line: Some(&self.last_line),
-                passes: true,
-                ..TurnRequest::of(&session, &self.path, Kind::Lock)
-            };
-            match self.local_handoff {
-                0 => turn::take(&queue, &mut call).await,
-                limit => local_handoff::take(limit, &queue, &mut call).await,
-            }
-        })
+    fn take<'a>(self: Arc<Self>, session: Arc<Session>, call: &'a mut Call, _: usize) -> TakingTurn<'a> {
+        // A box for each: in one there would be room for the larger of them.
+        match self.local_handoff {
+            0 => Box::pin(async move { turn::take(&self.request(&session), call).await }),
+            limit => Box::pin(async move { local_handoff::take(limit, &self.request(&session), call).await }),
+        }
     }
 
     fn contenders(self: Arc<Self>, mut call: Call) -> Later<Result<Vec<Contender>>> {

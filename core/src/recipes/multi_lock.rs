@@ -8,7 +8,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::contenders::{self, Contender, SeenContender};
-use super::handle::{Handle, Meanwhile, Recipe};
+use super::handle::{Handle, Meanwhile, Recipe, TakingTurn};
 use super::lock::Lock;
 use crate::client::Client;
 use crate::error::{Error, Result};
@@ -77,7 +77,7 @@ impl Client {
         let place = paths.join(" ");
         let paths: Arc<[String]> = paths.into();
         let all = Arc::new(All { paths: paths.clone() });
-        Ok(MultiLock { handle: Handle::new(self, &place, Meanwhile::Waits, all), paths })
+        Ok(MultiLock { handle: Handle::new(self, place, Meanwhile::Waits, all), paths })
     }
 }
 
@@ -102,8 +102,8 @@ impl Recipe for All {
         "multi-lock of"
     }
 
-    fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
-        Box::pin(async move { take_all(&session, &mut call, &self.paths).await })
+    fn take<'a>(self: Arc<Self>, session: Arc<Session>, call: &'a mut Call, _: usize) -> TakingTurn<'a> {
+        Box::pin(async move { take_all(&session, call, &self.paths).await })
     }
 
     /// In the order of the paths; a contender's node is its whole path.

@@ -6,10 +6,11 @@
 //!    writer's stands, so that everybody further back stays behind it, and the writer's is deleted then. The token stays.
 //! 4. There is no way from reading to writing: two who tried would wait for each other.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use super::contenders::{self, Contender};
-use super::handle::{Handle, Meanwhile, Recipe};
+use super::handle::{Handle, Meanwhile, Recipe, TakingTurn};
 use super::held::{Held, Readers};
 use super::lock::Lock;
 use crate::client::Client;
@@ -100,17 +101,19 @@ impl Recipe for Side {
         if self.kind == Kind::Read { "read lock" } else { "write lock" }
     }
 
-    fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
+    fn take<'a>(self: Arc<Self>, session: Arc<Session>, call: &'a mut Call, _: usize) -> TakingTurn<'a> {
         Box::pin(async move {
             let queue = TurnRequest {
                 last_line: Some(&self.last_line),
                 ..TurnRequest::of(&session, &self.path, self.kind)
             };
-            let taking = turn::take(&queue, &mut call);
             match &self.readers {
                 // Whoever reads through this very handle may be waiting here.
-                Some(readers) => readers.0.wait_and_warn_of_kept(&session, taking).await,
-                None => taking.await,
+                Some(readers) => {
+                    let mut taking = pin!(turn::take(&queue, call));
+                    readers.0.wait_and_warn_of_kept(&session, taking.as_mut()).await
+                }
+                None => turn::take(&queue, call).await,
             }
         })
     }
@@ -175,7 +178,7 @@ async fn join(session: &Arc<Session>, call: &mut Call, path: &str, writing: &Arc
     }
     let (prefix, _) = name::fresh(session.options().naming, Kind::Read);
     let node = path::join(path, &format!("{prefix}{:010}", writer.entry.sequence));
-    let place = Place::reserve(server_session, path, node.clone());
+    let place = Place::reserve(server_session, node.clone());
     let parts = [
         Write::Check { path: writer.path.clone(), version: None },
         Write::Create {

@@ -3,9 +3,11 @@
 //! A wait knows who is first in its line from the list that it queued with, so a look at who holds is one read. Nobody looks
 //! in the first second, and then ever less often: a thousand waiters must not keep the servers busy with saying so.
 
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use super::contenders::{self, Contender, SeenContender};
@@ -99,24 +101,21 @@ pub(super) type AwaitedContenders = (Option<usize>, Option<Contender>);
 struct Visible {
     session: Arc<Session>,
     began: Moment,
+    /// What it has in common with those who look and are told. Hardly any wait lasts long enough for one.
+    news: Option<Arc<WaitNews>>,
+}
+
+/// Shared with the look that is under way, and with the callbacks that have not run yet.
+struct WaitNews {
     /// Set for as long as anybody may be told of it.
-    goes_on: Arc<AtomicBool>,
+    goes_on: AtomicBool,
     /// Set while it is looked who holds.
-    is_looking: Arc<AtomicBool>,
-    /// Shared with the callbacks that have not run yet.
-    untold: Arc<()>,
+    is_looking: AtomicBool,
 }
 
 impl Visible {
     fn begin(session: &Arc<Session>) -> Visible {
-        let (began, goes_on) = (session.now(), Arc::new(AtomicBool::new(true)));
-        Visible {
-            session: session.clone(),
-            began,
-            goes_on,
-            is_looking: Arc::default(),
-            untold: Arc::default(),
-        }
+        Visible { session: session.clone(), began: session.now(), news: None }
     }
 
     fn waited(&self) -> Duration {
@@ -124,39 +123,42 @@ impl Visible {
     }
 
     fn ends(&self) {
-        self.goes_on.store(false, Ordering::Release);
+        if let Some(news) = &self.news {
+            news.goes_on.store(false, Ordering::Release);
+        }
     }
 
     /// Tells what `look` finds, to `first` and then to all who are `told`. The wait goes on meanwhile.
     fn tell(
-        &self,
+        &mut self,
         path: &str,
         told: Vec<(Live, Callback)>,
         look: impl Future<Output = AwaitedContenders> + Send + 'static,
         first: impl FnOnce(&str, Duration, Option<&Contender>) + Send + 'static,
     ) {
+        let news = self.news.get_or_insert_with(|| {
+            Arc::new(WaitNews { goes_on: AtomicBool::new(true), is_looking: AtomicBool::new(false) })
+        });
         // The answer to the last look is not there yet: it will tell.
-        if self.is_looking.swap(true, Ordering::AcqRel) {
+        if news.is_looking.swap(true, Ordering::AcqRel) {
             return;
         }
+        let news = news.clone();
         let (path, began, session) = (path.to_owned(), self.began, self.session.clone());
-        let (goes_on, is_looking) = (self.goes_on.clone(), self.is_looking.clone());
-        let untold = self.untold.clone();
         // No more of them wait behind one that takes its time.
-        let told = if Arc::strong_count(&untold) > 2 { Vec::new() } else { told };
+        let told = if Arc::strong_count(&news) > 2 { Vec::new() } else { told };
         self.session.clock().spawn(Box::pin(async move {
             let (ahead, holder) = look.await;
-            is_looking.store(false, Ordering::Release);
+            news.is_looking.store(false, Ordering::Release);
             let waited = session.now().since(began);
             first(&path, waited, holder.as_ref());
             for (live, callback) in told {
                 let progress = WaitProgress { path: path.clone(), waited, ahead, holder: holder.clone() };
-                let (goes_on, untold) = (goes_on.clone(), untold.clone());
+                let news = news.clone();
                 session.delivery.notice(Box::new(move || {
-                    if goes_on.load(Ordering::Acquire) {
+                    if news.goes_on.load(Ordering::Acquire) {
                         live.pass(move || callback(progress));
                     }
-                    drop(untold);
                 }));
             }
         }));
@@ -178,7 +180,7 @@ pub(super) async fn telling<T>(
     look: impl Fn(Call) -> Later<AwaitedContenders>,
     mut wait: Pin<&mut impl Future<Output = T>>,
 ) -> T {
-    let visible = Visible::begin(session);
+    let mut visible = Visible::begin(session);
     let (mut next, mut pause) = (visible.began + FIRST, FIRST);
     loop {
         if let Some(done) = unless(&mut wait, session.clock().sleep_until(next)).await {
@@ -201,7 +203,6 @@ pub(super) fn nobody(_: Call) -> Later<AwaitedContenders> {
 
 /// One acquire, from its call to its end. One that is dropped before was withdrawn.
 pub(super) struct Waiting {
-    session: Arc<Session>,
     visible: Visible,
     is_long: bool,
     is_over: bool,
@@ -211,59 +212,73 @@ impl Waiting {
     pub(super) fn begin(session: &Arc<Session>) -> Waiting {
         session.counters.waiting.rise();
         let visible = Visible::begin(session);
-        Waiting { session: session.clone(), visible, is_long: false, is_over: false }
+        Waiting { visible, is_long: false, is_over: false }
     }
 
     /// Runs `taking`, and tells who holds what it waits for when that takes long.
-    pub(super) async fn through<T>(
+    pub(super) fn through<T>(
         &mut self,
         path: &str,
         recipe: &Arc<dyn Recipe>,
         contenders_ahead: &Arc<ContendersAhead>,
-        listeners: &Listeners,
+        listeners: &OnceLock<Arc<Listeners>>,
         mut taking: Pin<&mut impl Future<Output = T>>,
-    ) -> T {
+    ) -> impl Future<Output = T> {
         let often = Duration::from_millis(LONG_MS.load(Ordering::Relaxed));
         let (mut long, mut look, mut pause) = (self.visible.began + often, self.visible.began + FIRST, FIRST);
-        loop {
-            let clock = self.session.clock().clone();
-            if let Some(taken) = unless(&mut taking, clock.sleep_until(long.min(look))).await {
-                self.visible.ends();
-                return taken;
+        let mut sleep: Option<Later<()>> = None;
+        poll_fn(move |context| {
+            loop {
+                if let Poll::Ready(taken) = taking.as_mut().poll(context) {
+                    self.visible.ends();
+                    return Poll::Ready(taken);
+                }
+                let clock = self.visible.session.clock();
+                ready!(sleep.get_or_insert_with(|| clock.sleep_until(long.min(look))).as_mut().poll(context));
+                sleep = None;
+                let now = clock.now();
+                let is_long = now >= long;
+                if is_long {
+                    long = long + often;
+                    self.is_long = true;
+                }
+                let mut told = Vec::new();
+                if now >= look {
+                    pause = (pause * 2).min(RARELY);
+                    look = now + pause;
+                    told = listeners.get().map(|listeners| listeners.now()).unwrap_or_default();
+                }
+                if is_long || !told.is_empty() {
+                    self.tell(path, recipe, contenders_ahead, told, is_long);
+                }
             }
-            let now = clock.now();
-            let is_long = now >= long;
+        })
+    }
+
+    /// Looks who holds, and tells it.
+    fn tell(
+        &mut self,
+        path: &str,
+        recipe: &Arc<dyn Recipe>,
+        contenders_ahead: &Arc<ContendersAhead>,
+        told: Vec<(Live, Callback)>,
+        is_long: bool,
+    ) {
+        let (recipe, contenders_ahead, call) =
+            (recipe.clone(), contenders_ahead.clone(), self.visible.session.call(Some(LOOK)));
+        let word = recipe.word();
+        let look = async move {
+            let ahead = contenders_ahead.ahead().map(|ahead| ahead.count);
+            (ahead, holder(recipe, call, &contenders_ahead).await)
+        };
+        self.visible.tell(path, told, look, move |path, waited, who| {
             if is_long {
-                long = long + often;
-                self.is_long = true;
+                let who = who.cloned();
+                let who =
+                    who.map(|Contender { identity, node, since, .. }| log::Holder { identity, node, since });
+                log::waiting_long(path, word, waited, who);
             }
-            let mut told = Vec::new();
-            if now >= look {
-                pause = (pause * 2).min(RARELY);
-                look = now + pause;
-                told = listeners.now();
-            }
-            if is_long || !told.is_empty() {
-                let (recipe, contenders_ahead, call) =
-                    (recipe.clone(), contenders_ahead.clone(), self.session.call(Some(LOOK)));
-                let word = recipe.word();
-                let look = async move {
-                    let ahead = contenders_ahead.ahead().map(|ahead| ahead.count);
-                    (ahead, holder(recipe, call, &contenders_ahead).await)
-                };
-                self.visible.tell(path, told, look, move |path, waited, who| {
-                    if is_long {
-                        let who = who.cloned();
-                        let who = who.map(|Contender { identity, node, since, .. }| log::Holder {
-                            identity,
-                            node,
-                            since,
-                        });
-                        log::waiting_long(path, word, waited, who);
-                    }
-                });
-            }
-        }
+        });
     }
 
     /// The error of an acquire that has run out of time, with who holds as far as that is known: asking would take time that
@@ -305,7 +320,7 @@ impl Waiting {
 
     pub(super) fn fails(mut self, error: &Error) {
         self.is_over = true;
-        let counters = &self.session.counters;
+        let counters = &self.visible.session.counters;
         match error.kind() {
             ErrorKind::Timeout => counters.timeouts.one(),
             ErrorKind::Cancelled => counters.cancellations.one(),
@@ -315,7 +330,7 @@ impl Waiting {
 
     pub(super) fn succeeds(mut self, hold: &Hold) {
         self.is_over = true;
-        let counters = &self.session.counters;
+        let counters = &self.visible.session.counters;
         let waited = self.visible.waited();
         counters.acquisitions.one();
         counters.waits.record(waited);
@@ -360,9 +375,10 @@ fn known(recipe: &Arc<dyn Recipe>, ahead: &AheadAtLastLook) -> Option<Contender>
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.session.counters.waiting.fall();
+        let counters = &self.visible.session.counters;
+        counters.waiting.fall();
         if !self.is_over {
-            self.session.counters.cancellations.one();
+            counters.cancellations.one();
         }
     }
 }

@@ -80,7 +80,7 @@ impl WaitingLine {
         let Some(PlaceInLine { place, line, .. }) = &mut self.place else {
             return std::future::pending().await;
         };
-        let line = line.get_or_insert_with(|| session.watch_children(VERB, &place.parent));
+        let line = line.get_or_insert_with(|| session.watch_children(VERB, place.parent()));
         while let Ok(Children(Some((names, _)))) = line.next().await {
             if names.iter().filter(|name| ContenderName::recognise(name).is_some()).count() > FRONT {
                 return;
@@ -179,7 +179,7 @@ impl PlaceInLine {
         let is_new = |name: &String| self.ahead.iter().all(|(other, _)| other != name);
         let new: Vec<_> = nearest.into_iter().filter(is_new).collect();
         let server_session = self.place.server_session.clone();
-        let watch = |name: &String| server_session.watch_data(&path::join(&self.place.parent, name));
+        let watch = |name: &String| server_session.watch_data(&path::join(self.place.parent(), name));
         // In one flight.
         let flights: Vec<_> = new.iter().map(watch).collect();
         for (name, flight) in new.into_iter().zip(flights) {

@@ -16,7 +16,7 @@
 //! there is no connection, that ends with ConnectionLost at once.
 
 use std::borrow::Cow;
-use std::future::{Future, pending};
+use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,6 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::sync::watch;
 
 use super::call_order::{MayQueue, QueueingTurn};
 use super::clock::{Deadline, Later, Moment};
@@ -33,6 +32,7 @@ use super::refusal::{Failure, refusal};
 use super::server_session::{ConnectionId, ServerSession};
 use super::waiting_calls::WaitingCall;
 use super::wire::{CreateMode, LinkState, WireError};
+use super::withdrawal::Withdrawal;
 use super::{GRACE, Session, State};
 use crate::error::{Error, Result, Unanswered};
 use crate::futures::{polled, unless};
@@ -60,7 +60,7 @@ pub(crate) struct Call {
     pause: Duration,
     /// When the last pause was over.
     resumed: Moment,
-    withdrawn: Option<watch::Receiver<u64>>,
+    withdrawn: Option<Withdrawal>,
     single_attempt: bool,
     /// The caller gave no time at all.
     is_instant: bool,
@@ -159,15 +159,13 @@ impl Call {
     }
 
     /// Notes in `contenders_ahead` who is ahead while it waits for a turn.
-    pub(crate) fn telling(mut self, contenders_ahead: &Arc<ContendersAhead>) -> Call {
+    pub(crate) fn tells(&mut self, contenders_ahead: &Arc<ContendersAhead>) {
         self.contenders_ahead = Some(contenders_ahead.clone());
-        self
     }
 
     /// It queues when `queueing_turn` comes.
-    pub(crate) fn queueing_behind(mut self, queueing_turn: QueueingTurn) -> Call {
+    pub(crate) fn queues_behind(&mut self, queueing_turn: QueueingTurn) {
         self.queueing_turn = Some(queueing_turn);
-        self
     }
 
     /// Waits until the calls that came before have queued.
@@ -236,9 +234,9 @@ impl Call {
         self.contenders_ahead.as_ref()
     }
 
-    /// Ends with Cancelled when `signal` changes after this.
-    pub(crate) fn withdrawable(mut self, signal: watch::Receiver<u64>) -> Call {
-        (self.withdrawn, self.ending) = (Some(signal), None);
+    /// Ends with Cancelled when `withdrawal` comes.
+    pub(crate) fn withdrawable(mut self, withdrawal: Withdrawal) -> Call {
+        (self.withdrawn, self.ending) = (Some(withdrawal), None);
         self
     }
 
@@ -625,29 +623,25 @@ impl Call {
 
     /// What will end it.
     fn end(&self) -> Later<CallEnd> {
-        let (session, deadline, outlasts) = (self.session.clone(), self.deadline, self.outlasts);
-        let withdrawn = self.withdrawn.clone();
+        let (session, outlasts, withdrawn) = (self.session.clone(), self.outlasts, self.withdrawn.clone());
+        let mut over = self.deadline.at().map(|at| session.clock().sleep_until(at));
         Box::pin(async move {
-            let cancelled = async {
-                if let Some(mut signal) = withdrawn
-                    && signal.changed().await.is_ok()
-                {
-                    return;
+            let end = if outlasts { &session.closed } else { &session.closing };
+            let mut closing = pin!(end.until_set());
+            let mut withdrawn = pin!(withdrawn.as_ref().map(Withdrawal::comes));
+            poll_fn(|context| {
+                if closing.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(CallEnd::Closed);
                 }
-                pending().await
-            };
-            let closing = async {
-                match outlasts {
-                    true => session.until_closed().await,
-                    false => session.until_closing().await,
+                if withdrawn.as_mut().as_pin_mut().is_some_and(|comes| comes.poll(context).is_ready()) {
+                    return Poll::Ready(CallEnd::Withdrawn);
                 }
-            };
-            tokio::select! {
-                biased;
-                () = closing => CallEnd::Closed,
-                () = cancelled => CallEnd::Withdrawn,
-                () = session.until_over(deadline) => CallEnd::OutOfTime,
-            }
+                match &mut over {
+                    Some(over) => over.as_mut().poll(context).map(|()| CallEnd::OutOfTime),
+                    None => Poll::Pending,
+                }
+            })
+            .await
         })
     }
 

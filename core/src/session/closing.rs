@@ -39,7 +39,7 @@ impl Session {
         // First, because a caller that sees the client closing relies on it: everything to be awaited is under way by
         // then.
         self.delete_all_temporary();
-        if !self.closing.send_replace(true) {
+        if !self.closing.set() {
             self.server_session().lose_all(LostReason::Closed);
             self.losses_are_told.send_replace(true);
             self.clock.spawn(Box::pin(self.clone().shut(deadline)));
@@ -66,7 +66,7 @@ impl Session {
         let _ = renewal_has_ended.wait_for(|renewal_has_ended| *renewal_has_ended).await;
         self.enter(State::Closed);
         log::closed(server_session.session_id());
-        self.closed.send_replace(true);
+        self.closed.set();
     }
 
     pub(crate) async fn until_over(&self, deadline: Deadline) {

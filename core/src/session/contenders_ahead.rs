@@ -20,7 +20,8 @@ type AskAhead = Arc<dyn Fn() -> Option<AheadAtLastLook> + Send + Sync>;
 enum AheadNote {
     #[default]
     Unknown,
-    Looked(AheadAtLastLook),
+    /// In a box: hardly any waiter looks itself.
+    Looked(Box<AheadAtLastLook>),
     Asks(AskAhead),
 }
 
@@ -69,7 +70,7 @@ impl ContendersAhead {
         let ahead = lock(&self.note).clone();
         match ahead {
             AheadNote::Unknown => None,
-            AheadNote::Looked(ahead) => Some(ahead),
+            AheadNote::Looked(ahead) => Some(*ahead),
             AheadNote::Asks(asked) => asked(),
         }
     }
@@ -82,7 +83,7 @@ impl ContendersAhead {
             _ => None,
         };
         let (parent, first) = (parent.to_owned(), first.to_owned());
-        *now = AheadNote::Looked(AheadAtLastLook { parent, first, count, closest });
+        *now = AheadNote::Looked(Box::new(AheadAtLastLook { parent, first, count, closest }));
     }
 
     /// Whoever wants to know who is ahead asks `asked`.
@@ -104,7 +105,7 @@ impl ContendersAhead {
     /// It leaves the line, which knows nothing of it from then on: who asks later is told how it stood.
     pub(crate) fn leaves(&self) {
         let ahead = self.ahead();
-        *lock(&self.note) = ahead.map_or(AheadNote::Unknown, AheadNote::Looked);
+        *lock(&self.note) = ahead.map_or(AheadNote::Unknown, |ahead| AheadNote::Looked(Box::new(ahead)));
     }
 
     /// It waits no more.

@@ -29,6 +29,7 @@ pub(crate) mod contenders_ahead;
 pub(crate) mod delivery;
 pub(crate) mod exit;
 pub(crate) mod extensions;
+pub(crate) mod flag;
 pub(crate) mod growing_pause;
 pub(crate) mod lease;
 pub(crate) mod once;
@@ -48,6 +49,7 @@ mod temporary_nodes;
 mod waiting_calls;
 pub(crate) mod watching;
 pub mod wire;
+pub(crate) mod withdrawal;
 
 use background::Background;
 use call::Call;
@@ -55,6 +57,7 @@ use call_order::CallOrder;
 use clock::{Clock, Moment};
 use delivery::Delivery;
 use extensions::Extensions;
+use flag::Flag;
 use server_session::ServerSession;
 use skipped_nodes::SkippedNodes;
 pub use state::State;
@@ -81,11 +84,11 @@ pub(crate) struct Session {
     /// seed of the simulation is one schedule.
     renewed: Notify,
     /// Set once, by `close`.
-    closing: watch::Sender<bool>,
+    closing: Flag,
     /// Set once, when everybody who held something knows that the client is being closed.
     losses_are_told: watch::Sender<bool>,
     /// Set once, when the server has confirmed the end of the session or never will.
-    closed: watch::Sender<bool>,
+    closed: Flag,
     /// Set once, when no server session will be opened any more and the last one is closed.
     renewal_has_ended: watch::Sender<bool>,
     status: Mutex<Status>,
@@ -135,9 +138,9 @@ impl Session {
             dial,
             current: Mutex::new(server_session.clone()),
             renewed: Notify::new(),
-            closing: watch::Sender::new(false),
+            closing: Flag::default(),
             losses_are_told: watch::Sender::new(false),
-            closed: watch::Sender::new(false),
+            closed: Flag::default(),
             renewal_has_ended: watch::Sender::new(false),
             status: Mutex::new(Status {
                 state: State::Connected,
@@ -237,26 +240,22 @@ impl Session {
     }
 
     pub(crate) fn is_closing(&self) -> bool {
-        *self.closing.borrow()
+        self.closing.is_set()
     }
 
     /// Resolves when the client is being closed.
-    pub(crate) async fn until_closing(&self) {
-        let mut closing = self.closing.subscribe();
-        // The sender lives in `self`, so this cannot fail.
-        let _ = closing.wait_for(|closing| *closing).await;
+    pub(crate) fn until_closing(&self) -> impl Future<Output = ()> {
+        self.closing.until_set()
     }
 
     /// Resolves when the client has been closed.
-    pub(crate) async fn until_closed(&self) {
-        let mut closed = self.closed.subscribe();
-        // The sender lives in `self`, so this cannot fail.
-        let _ = closed.wait_for(|closed| *closed).await;
+    pub(crate) fn until_closed(&self) -> impl Future<Output = ()> {
+        self.closed.until_set()
     }
 
     /// Whether nothing is left to do after closing.
     pub(crate) fn is_closed(&self) -> bool {
-        *self.closed.borrow()
+        self.closed.is_set()
     }
 
     /// A server session that has not ended. Only waits when there is none.

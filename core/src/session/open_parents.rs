@@ -19,6 +19,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::AclChoice;
 use crate::path;
 
+/// Whether [`look_once`] has nothing to ask.
+pub(crate) fn is_known(session: &Session, server_session: &ServerSession, parent: &str) -> bool {
+    server_session.is_vouched_for(parent) || session.options().access() == AclChoice::Open
+}
+
 /// Warns once of a parent below which strangers may delete; Denied where the options refuse such. For who is told what
 /// node the parent is, by a list of what is below: see [`ServerSession::saw_parent`].
 pub(crate) async fn look_once(

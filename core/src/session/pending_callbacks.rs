@@ -7,12 +7,13 @@ use tokio::sync::watch;
 use crate::pool::Job;
 use crate::process::Process;
 use crate::sanitizer;
+use crate::session::flag::Flag;
 
 #[derive(Default)]
 pub(crate) struct PendingCallbacks {
     count: watch::Sender<PendingCount>,
     /// Set once: calls in progress end with Closed, whatever they wait for.
-    withdrawn: watch::Sender<bool>,
+    withdrawn: Flag,
     process: Process,
 }
 
@@ -58,11 +59,11 @@ impl PendingCallbacks {
     }
 
     pub(crate) fn withdraw(&self) {
-        self.withdrawn.send_replace(true);
+        self.withdrawn.set();
     }
 
-    pub(crate) async fn withdrawn(&self) {
-        let _ = self.withdrawn.subscribe().wait_for(|withdrawn| *withdrawn).await;
+    pub(crate) fn withdrawn(&self) -> impl Future<Output = ()> {
+        self.withdrawn.until_set()
     }
 }
 

@@ -35,15 +35,17 @@ impl WaitingCalls {
             return here;
         }
         paths.retain(|_, here| here.strong_count() > 0);
-        let here = Arc::default();
+        let here = Arc::new(PathCalls { path: path.into(), inner: Mutex::default() });
         paths.insert(path.to_owned(), Arc::downgrade(&here));
         here
     }
 }
 
 /// Those of one path.
-#[derive(Default)]
-struct PathCalls(Mutex<PathCallsInner>);
+struct PathCalls {
+    path: Box<str>,
+    inner: Mutex<PathCallsInner>,
+}
 
 #[derive(Default)]
 struct PathCallsInner {
@@ -90,7 +92,6 @@ impl PathCallsInner {
 pub(super) struct WaitingCall {
     session: Weak<Session>,
     here: UnlessForked<Arc<PathCalls>>,
-    path: Box<str>,
     number: u64,
 }
 
@@ -98,23 +99,18 @@ impl WaitingCall {
     /// The call of that number waits at `path`.
     pub(super) fn at(session: &Arc<Session>, path: &str, number: u64) -> WaitingCall {
         let here = session.waiting_calls.at(path);
-        lock(&here.0).calls.entry(number).or_default();
-        WaitingCall {
-            session: Arc::downgrade(session),
-            here: UnlessForked::new(here),
-            path: path.into(),
-            number,
-        }
+        lock(&here.inner).calls.entry(number).or_default();
+        WaitingCall { session: Arc::downgrade(session), here: UnlessForked::new(here), number }
     }
 
     pub(super) fn is_at(&self, path: &str) -> bool {
-        *self.path == *path
+        *self.here.path == *path
     }
 
     /// It has queued there in that server session.
     pub(super) fn has_queued_in(&self, server_session: &Arc<ServerSession>) {
         let Some(session) = self.session.upgrade() else { return };
-        let mut here = lock(&self.here.0);
+        let mut here = lock(&self.here.inner);
         let before = here.wakes(self.number, None);
         if let Some(call) = here.calls.get_mut(&self.number) {
             call.queued_in = Arc::downgrade(server_session);
@@ -134,19 +130,19 @@ impl WaitingCall {
         async move {
             loop {
                 let Some(clock) = session.upgrade().map(|session| session.clock().clone()) else { return };
-                let since = begun.max(Some(lock(&here.0).moved)).unwrap_or_default();
+                let since = begun.max(Some(lock(&here.inner).moved)).unwrap_or_default();
                 if server_session.has_ended() {
                     return;
                 }
                 if clock.now().since(since) >= STUCK {
-                    let mut inner = lock(&here.0);
+                    let mut inner = lock(&here.inner);
                     for (_, call) in inner.calls.range_mut(..number) {
                         call.queued_in = Arc::downgrade(&server_session);
                     }
                     return;
                 }
                 let is_next = poll_fn(|cx| {
-                    let mut inner = lock(&here.0);
+                    let mut inner = lock(&here.inner);
                     if inner.have_queued_before(number, &server_session) {
                         return Poll::Ready(());
                     }
@@ -172,7 +168,7 @@ impl Drop for WaitingCall {
         if !self.here.process().is_present() {
             return;
         }
-        let mut here = lock(&self.here.0);
+        let mut here = lock(&self.here.inner);
         let before = here.wakes(self.number, None);
         here.calls.remove(&self.number);
         let next = here.next();
@@ -191,6 +187,6 @@ impl Session {
         server_session: &Arc<ServerSession>,
     ) -> bool {
         let here = self.waiting_calls.find(path);
-        here.is_some_and(|here| !lock(&here.0).have_queued_before(number, server_session))
+        here.is_some_and(|here| !lock(&here.inner).have_queued_before(number, server_session))
     }
 }

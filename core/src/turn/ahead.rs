@@ -64,7 +64,7 @@ async fn late_ahead_of(
 ) -> Result<Option<Vec<ContenderName>>> {
     let server_session = &place.server_session;
     let flights: Vec<_> =
-        late.iter().map(|entry| server_session.exists(&path::join(&place.parent, &entry.name))).collect();
+        late.iter().map(|entry| server_session.exists(&path::join(place.parent(), &entry.name))).collect();
     let own = server_session.exists(&node.path);
     let mut ahead = Vec::new();
     let mut is_answered = true;
@@ -73,7 +73,7 @@ async fn late_ahead_of(
             Ok(Some(stat)) if stat.czxid < node.czxid => ahead.push((stat.czxid, entry)),
             Ok(_) => {}
             Err(error) if error.is_unanswered() => is_answered = false,
-            Err(error) => return Err(refusal(error, verb, &place.parent)),
+            Err(error) => return Err(refusal(error, verb, place.parent())),
         }
     }
     let stands = match call.receive(verb, own).await? {

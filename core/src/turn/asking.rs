@@ -102,7 +102,7 @@ impl MoveRequests {
         let server_session = &place.server_session;
         while !self.lower.is_empty() && !server_session.has_ended() {
             // Each in one flight, and in this order.
-            let node = |name: &String| path::join(&place.parent, name);
+            let node = |name: &String| path::join(place.parent(), name);
             let reads: Vec<_> = self.lower.iter().map(|name| server_session.get_data(&node(name))).collect();
             let (mut requests, mut unanswered) = (Vec::new(), Vec::new());
             for (name, flight) in std::mem::take(&mut self.lower).into_iter().zip(reads) {
@@ -135,7 +135,7 @@ impl MoveRequests {
         self.pending = None;
         let Listing::Names(names) = place.list(call, verb).await? else { return Ok(()) };
         let server_session = &place.server_session;
-        let node = |name: &str| path::join(&place.parent, name);
+        let node = |name: &str| path::join(place.parent(), name);
         let before = before(place, &names);
         let flights: Vec<_> = before.iter().map(|name| server_session.exists(&node(name))).collect();
         let mut sessions = Vec::new();

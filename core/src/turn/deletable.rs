@@ -18,6 +18,12 @@ use crate::session::refusal::Failure;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::WireError;
 
+/// Whether [`check`] has nothing to ask.
+pub(crate) fn is_known(session: &Session, server_session: &ServerSession, parent: &str) -> bool {
+    open_parents::is_known(session, server_session, parent)
+        && server_session.may_delete_below(parent) == Some(true)
+}
+
 /// Denied if a node below `parent` could not be deleted again. False if there certainly is no such path.
 pub(crate) async fn check(
     session: &Arc<Session>,

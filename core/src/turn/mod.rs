@@ -29,19 +29,19 @@ use crate::session::call::Call;
 use grant::{Grant, OwnNodeWatch};
 use place::{Entered, Place, TurnRequest};
 use session_line::Position;
-use wait::{Wait, WaitOutcome};
+use wait::{WaitOutcome, Won};
 
 /// Queues and waits until the turn is ours. Whatever ends this early leaves nothing behind.
 pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<Grant> {
     // The place that it has while it moves to another one.
-    let mut moving: Option<Place> = None;
+    let mut moving: Option<Box<Place>> = None;
     loop {
         // In a box that goes before the wait begins: there may be thousands who wait.
         let (place, entered) = match Box::pin(Place::enter(request, call)).await {
             Ok(entered) => entered,
             Err(error) => {
                 if let Some(before) = moving {
-                    request.session.within_grace(before.withdraw()).await;
+                    Box::pin(request.session.within_grace(before.withdraw())).await;
                 }
                 return Err(error);
             }
@@ -56,14 +56,12 @@ pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<G
         }
         // From here on a broken connection delays us, and only our own deadline ends the wait.
         call.outlast_outages();
-        let mut wait = Wait::new(&place, request, call.now());
-        match wait.run(request, call, entered).await {
-            Ok(WaitOutcome::Ours { interest }) => {
+        match wait::wait(&place, request, call, entered).await {
+            Ok(WaitOutcome::Ours(Won { interest, has_waited, is_revoked, own })) => {
                 place.position().into_iter().for_each(Position::has_turn);
-                if wait.has_waited {
+                if has_waited {
                     request.session.counters.hand_offs.one();
                 }
-                let (own, is_revoked) = (wait.own.take(), wait.is_revoked);
                 let server_session = place.server_session.clone();
                 if let Some(contenders_ahead) = call.contenders_ahead() {
                     contenders_ahead.forget();
@@ -79,16 +77,12 @@ pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<G
                 }
             }
             // Somebody higher has asked it to move behind all others: it stays here until it stands there.
-            Ok(WaitOutcome::Asked) => {
-                drop(wait);
-                moving = Some(place);
-            }
+            Ok(WaitOutcome::Asked) => moving = Some(Box::new(place)),
             // The session ended, or somebody deleted our node: to the end of the queue.
             Ok(WaitOutcome::Gone) => drop(place.forget()),
             Err(error) => {
-                drop(wait);
                 call.contenders_ahead().into_iter().for_each(|waiter| waiter.leaves());
-                request.session.within_grace(place.withdraw()).await;
+                Box::pin(request.session.within_grace(place.withdraw())).await;
                 return Err(error.with_path(request.path));
             }
         }

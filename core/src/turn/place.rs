@@ -81,8 +81,7 @@ impl<'a> TurnRequest<'a> {
 /// A node of ours among the contenders of one path.
 pub(crate) struct Place {
     pub(crate) server_session: Arc<ServerSession>,
-    pub(crate) parent: String,
-    /// The path that is asked for, to which the server appends the number.
+    /// The path that is asked for, to which the server appends the number; nothing once it has entered, as the node tells.
     asked: String,
     guid: String,
     /// `None` as long as only the server knows whether there is a node.
@@ -132,20 +131,22 @@ impl Place {
     /// Creates our node, within the retry budget, and lists its siblings if it takes a list to tell who is ahead.
     pub(crate) async fn enter(request: &TurnRequest<'_>, call: &mut Call) -> Result<(Place, Entered)> {
         let TurnRequest { session, path, data, verb, .. } = *request;
-        let mut tried: Option<Place> = None;
+        let mut tried: Option<Box<Place>> = None;
         call.until_those_before_have_queued().await?;
         loop {
             let server_session = call.server_session(verb).await.map_err(|error| error.with_path(path))?;
             call.until_those_who_wait_have_queued(path, &server_session).await?;
-            if !deletable::check(session, &server_session, call, verb, path).await? {
+            if !deletable::is_known(session, &server_session, path)
+                && !Box::pin(deletable::check(session, &server_session, call, verb, path)).await?
+            {
                 Box::pin(make_path(request, &server_session, call)).await?;
                 continue;
             }
             // In the same session it keeps its name, so that a node of an attempt that was given up is known when it shows.
             let mut place = match tried.take() {
-                Some(place) if Arc::ptr_eq(&place.server_session, &server_session) => place,
+                Some(place) if Arc::ptr_eq(&place.server_session, &server_session) => *place,
                 earlier => {
-                    drop(earlier.map(Place::forget));
+                    drop(earlier.map(|earlier| earlier.forget()));
                     Place::new(&server_session, path, request.fresh_name())
                 }
             };
@@ -183,7 +184,7 @@ impl Place {
                 Err(WireError::ConnectionLoss) if Box::pin(place.recover(call, verb)).await? => {}
                 Err(error) if error.is_unanswered() => {
                     call.retry_after_loss(verb).await?;
-                    tried = Some(place);
+                    tried = Some(Box::new(place));
                     continue;
                 }
                 Err(error) => {
@@ -192,7 +193,7 @@ impl Place {
                     if error != WireError::NoNode {
                         return Err(refusal(error, verb, path));
                     }
-                    tried = Some(place);
+                    tried = Some(Box::new(place));
                     server_session.forget_deletions_below(path);
                     Box::pin(make_path(request, &server_session, call)).await?;
                     continue;
@@ -217,7 +218,9 @@ impl Place {
                 },
             };
             // The list may have told that the path is not the node that was looked at.
-            open_parents::look_once(session, &server_session, call, verb, path).await?;
+            if !open_parents::is_known(session, &server_session, path) {
+                Box::pin(open_parents::look(session, &server_session, call, verb, path)).await?;
+            }
             // With the answer to this create, those before it have been decided, and a list behind it shows their nodes.
             if was_in_doubt
                 && let Entered::Listed(names) = &entered
@@ -225,6 +228,7 @@ impl Place {
             {
                 continue;
             }
+            place.has_entered();
             return Ok((place, entered));
         }
     }
@@ -250,7 +254,6 @@ impl Place {
     fn new(server_session: &Arc<ServerSession>, parent: &str, (prefix, guid): (String, String)) -> Place {
         Place {
             server_session: server_session.clone(),
-            parent: parent.to_owned(),
             asked: path::join(parent, &prefix),
             guid,
             node: None,
@@ -260,10 +263,9 @@ impl Place {
     }
 
     /// A place whose node has a name of its own, which is about to be created.
-    pub(crate) fn reserve(server_session: &Arc<ServerSession>, parent: &str, path: String) -> Place {
+    pub(crate) fn reserve(server_session: &Arc<ServerSession>, path: String) -> Place {
         let mut place = Place {
             server_session: server_session.clone(),
-            parent: parent.to_owned(),
             asked: path.clone(),
             guid: String::new(),
             node: None,
@@ -277,6 +279,18 @@ impl Place {
     /// The node that was created. A place that others get to see always has one.
     pub(crate) fn node(&self) -> Option<&Node> {
         self.node.as_ref()
+    }
+
+    /// The path below which it stands.
+    pub(crate) fn parent(&self) -> &str {
+        path::parent(self.node.as_ref().map_or(&self.asked, |node| &node.path))
+    }
+
+    /// What it takes to find the node is not needed any more: who waits may do so for long.
+    fn has_entered(&mut self) {
+        if self.node.is_some() && !self.is_in_doubt {
+            (self.asked, self.guid) = (String::new(), String::new());
+        }
     }
 
     fn found(&mut self, path: String, czxid: i64) {
@@ -296,8 +310,8 @@ impl Place {
                 return Ok(false);
             }
             let (settled, list) = (
-                self.server_session.settle(&self.parent),
-                self.server_session.list_own_children(&self.parent),
+                self.server_session.settle(self.parent()),
+                self.server_session.list_own_children(self.parent()),
             );
             let settled = call.receive(verb, settled).await?;
             let listed = call.receive(verb, list).await?;
@@ -309,7 +323,7 @@ impl Place {
                     call.retry_after_loss(verb).await?;
                     continue;
                 }
-                (Err(error), _) | (_, Err(error)) => return Err(refusal(error, verb, &self.parent)),
+                (Err(error), _) | (_, Err(error)) => return Err(refusal(error, verb, self.parent())),
             };
             return self.adopt(&names, call, verb).await;
         }
@@ -321,7 +335,7 @@ impl Place {
             .iter()
             .filter(|name| name.contains(&self.guid))
             .filter_map(|name| ContenderName::recognise(name))
-            .map(|entry| Node::of(path::join(&self.parent, &entry.name), entry, -1))
+            .map(|entry| Node::of(path::join(self.parent(), &entry.name), entry, -1))
             .collect();
         nodes.sort_by_key(|node| (node.entry.is_late(), node.entry.sequence));
         let mut kept: Option<Node> = None;
@@ -361,7 +375,7 @@ impl Place {
             if self.server_session.has_ended() {
                 return Ok(Listing::Gone);
             }
-            match call.receive(verb, self.server_session.list_children(&self.parent, sync)).await? {
+            match call.receive(verb, self.server_session.list_children(self.parent(), sync)).await? {
                 Ok(names) if self.is_among(&names) => return Ok(Listing::Names(names)),
                 Ok(_) | Err(WireError::NoNode) if sync => return Ok(Listing::Gone),
                 Ok(_) | Err(WireError::NoNode) => sync = true,
@@ -369,7 +383,7 @@ impl Place {
                     sync = true;
                     call.retry_after_loss(verb).await?;
                 }
-                Err(error) => return Err(refusal(error, verb, &self.parent)),
+                Err(error) => return Err(refusal(error, verb, self.parent())),
             }
         }
     }
@@ -396,7 +410,7 @@ impl Place {
         match self.node.take() {
             // Whatever was created under the name, known or not.
             _ if std::mem::take(&mut self.is_in_doubt) => {
-                self.server_session.delete_by_guid_in_background(self.parent.clone(), guid)
+                self.server_session.delete_by_guid_in_background(self.parent().to_owned(), guid)
             }
             Some(node) => self.server_session.delete_in_background(node.path, node.czxid),
             None => Box::pin(std::future::ready(())),

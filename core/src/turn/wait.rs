@@ -1,6 +1,8 @@
 //! Waiting for one's turn behind others: what is watched, and what each event means.
 
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
+use std::task::Poll;
 
 use futures_util::FutureExt;
 
@@ -22,12 +24,20 @@ use crate::session::wire::{Event, Link, Watch, WireError};
 
 /// How a wait ends.
 pub(super) enum WaitOutcome {
-    Ours {
-        interest: Interest,
-    },
+    Ours(Won),
     Gone,
     /// Somebody else is to come before us.
     Asked,
+}
+
+/// The turn that a wait has come to.
+pub(super) struct Won {
+    pub(super) interest: Interest,
+    /// Whether somebody was ahead of us.
+    pub(super) has_waited: bool,
+    /// Whether somebody has asked us to let go, before we even hold.
+    pub(super) is_revoked: bool,
+    pub(super) own: Option<Armed>,
 }
 
 /// A watch, and the connection on which it was armed.
@@ -43,17 +53,15 @@ impl Armed {
     }
 }
 
-pub(super) struct Wait<'a> {
+struct Wait<'a> {
     place: &'a Place,
     kind: Kind,
     /// Of a candidate: whom it asks to move behind it.
     asking: Option<MoveRequests>,
     clock: Arc<dyn Clock>,
-    /// Whether somebody has asked us to let go, before we even hold.
-    pub(super) is_revoked: bool,
-    /// Whether somebody was ahead of us.
-    pub(super) has_waited: bool,
-    pub(super) own: Option<Armed>,
+    is_revoked: bool,
+    has_waited: bool,
+    own: Option<Armed>,
     closest: Option<Armed>,
     second: Option<Armed>,
     /// The parent's children, where we may not read the contender ahead.
@@ -72,6 +80,16 @@ enum Arming {
     Unanswered,
 }
 
+/// How a wait in memory ends.
+enum InMemory {
+    /// The turn was passed on to us.
+    Ours(Interest),
+    /// We are to look for ourselves.
+    Look,
+    /// The same, as something has happened to our own node.
+    OwnNode,
+}
+
 /// Why a waiter woke.
 enum Wake {
     Own(Event),
@@ -85,24 +103,109 @@ enum Wake {
     Untold,
 }
 
-impl<'a> Wait<'a> {
-    pub(super) fn new(place: &'a Place, request: &TurnRequest<'_>, now: Moment) -> Wait<'a> {
-        Wait {
+/// Waits until `place` has the turn. Who waits in memory, as thousands may, has no room for what it takes to look.
+pub(super) async fn wait(
+    place: &Place,
+    request: &TurnRequest<'_>,
+    call: &mut Call,
+    mut entered: Entered,
+) -> Result<WaitOutcome> {
+    let (stands_since, waits_in_memory) = (call.now(), place.position().is_some_and(Position::waits));
+    if waits_in_memory {
+        // Each of a thousand waiters would else keep a thousand names.
+        drop(entered);
+        if let InMemory::Ours(interest) = wait_in_memory(place, request, call, None).await? {
+            return Ok(WaitOutcome::Ours(Won { interest, has_waited: true, is_revoked: false, own: None }));
+        }
+        let Some(names) = list(place, call, request.verb).await? else { return Ok(WaitOutcome::Gone) };
+        entered = Entered::Listed(names);
+    }
+    let looking = async {
+        let mut wait = Wait {
             place,
             kind: request.kind,
-            asking: request.priority.map(|_| MoveRequests::new(now)),
+            asking: request.priority.map(|_| MoveRequests::new(stands_since)),
             clock: request.session.clock().clone(),
             is_revoked: false,
-            has_waited: false,
+            has_waited: waits_in_memory && !call.is_single_attempt(),
             own: None,
             closest: None,
             second: None,
             siblings: None,
             leads_late: false,
+        };
+        wait.run(request, call, entered).await
+    };
+    Box::pin(looking).await
+}
+
+/// Behind another one of this session.
+async fn wait_in_memory(
+    place: &Place,
+    request: &TurnRequest<'_>,
+    call: &mut Call,
+    own: Option<&mut Watch>,
+) -> Result<InMemory> {
+    let (Some(position), Some(node)) = (place.position(), place.node()) else {
+        return Ok(InMemory::Look);
+    };
+    let server_session = &place.server_session;
+    if call.is_single_attempt() && position.is_unlinked() {
+        position.leaves_memory();
+        return Ok(InMemory::Look);
+    }
+    if call.is_single_attempt() {
+        return Err(Error::timeout("not acquired"));
+    }
+    call.waits_at(request.path, server_session);
+    request.session.counters.queue(position.ahead());
+    if let Some(contenders_ahead) = call.contenders_ahead() {
+        position.tells(contenders_ahead);
+    }
+    match call.wait_for(news_in_memory(position, own)).await? {
+        Some(TurnNews::Turn) => {}
+        Some(TurnNews::Look) => return Ok(InMemory::Look),
+        None => {
+            position.leaves_memory();
+            return Ok(InMemory::OwnNode);
         }
     }
+    let interest = server_session.interest(&node.path);
+    // We may have been slow to hear of it.
+    let is_certain = server_session.is_firm() && position.stands(server_session);
+    Ok(if is_certain { InMemory::Ours(interest) } else { InMemory::Look })
+}
 
-    pub(super) async fn run(
+/// `None` when something has happened to our own node: one that has looked before may be told of that.
+fn news_in_memory(
+    position: &Position,
+    mut own: Option<&mut Watch>,
+) -> impl Future<Output = Option<TurnNews>> {
+    poll_fn(move |context| {
+        let told = own.as_mut().is_some_and(|own| own.poll_unpin(context).is_ready());
+        if told { Poll::Ready(None) } else { position.poll_news(context).map(Some) }
+    })
+}
+
+/// Who stands there now; `None` if we do not.
+async fn list(place: &Place, call: &mut Call, verb: &str) -> Result<Option<SharedNames>> {
+    let asked = Departure::now(&place.server_session, call.now());
+    let listing = Box::pin(place.list(call, verb)).await?;
+    let Listing::Names(names) = listing else { return Ok(None) };
+    if let Some(position) = place.position() {
+        position.lists(&names, asked);
+        place.waits_behind(&names, asked);
+    }
+    Ok(Some(names))
+}
+
+impl Wait<'_> {
+    fn won(&mut self, interest: Interest) -> WaitOutcome {
+        let (has_waited, is_revoked) = (self.has_waited, self.is_revoked);
+        WaitOutcome::Ours(Won { interest, has_waited, is_revoked, own: self.own.take() })
+    }
+
+    async fn run(
         &mut self,
         request: &TurnRequest<'_>,
         call: &mut Call,
@@ -125,21 +228,23 @@ impl<'a> Wait<'a> {
         'look: loop {
             if self.place.position().is_some_and(Position::waits) {
                 drop(names.take());
-                match self.wait_in_memory(request, call).await? {
-                    Some(interest) => return Ok(WaitOutcome::Ours { interest }),
-                    None => {
-                        let Some(listed) = self.list(call, request.verb).await? else {
-                            return Ok(WaitOutcome::Gone);
-                        };
-                        names = Some(listed);
-                        continue;
-                    }
+                self.has_waited |= !call.is_single_attempt();
+                let own = self.own.as_mut().map(|armed| &mut armed.watch);
+                match wait_in_memory(self.place, request, call, own).await? {
+                    InMemory::Ours(interest) => return Ok(self.won(interest)),
+                    InMemory::Look => {}
+                    InMemory::OwnNode => self.own = None,
                 }
+                names = list(self.place, call, request.verb).await?;
+                if names.is_none() {
+                    return Ok(WaitOutcome::Gone);
+                }
+                continue;
             }
             if let Some(listed) = &names {
                 let found = ahead_of(self.place, call, request.verb, node, listed, &mut self.leads_late);
                 let Some(found) = found.await? else {
-                    names = self.list(call, request.verb).await?;
+                    names = list(self.place, call, request.verb).await?;
                     if names.is_none() {
                         return Ok(WaitOutcome::Gone);
                     }
@@ -156,12 +261,12 @@ impl<'a> Wait<'a> {
             }
             if ahead.count == 0 {
                 if let Some(interest) = interest.take_if(|_| server_session.is_firm() && self.own_stands()) {
-                    return Ok(WaitOutcome::Ours { interest });
+                    return Ok(self.won(interest));
                 }
                 // First in line, but the session is in doubt, or our node is: once it is certain again, look again,
                 // for somebody may have deleted our node meanwhile.
                 Box::pin(call.until(request.verb, server_session.until_firm_or_soon())).await?;
-                names = self.list(call, request.verb).await?;
+                names = list(self.place, call, request.verb).await?;
                 if names.is_none() {
                     return Ok(WaitOutcome::Gone);
                 }
@@ -194,7 +299,7 @@ impl<'a> Wait<'a> {
                     Wake::Closest(Event::DataChanged) => continue 'look,
                     Wake::Closest(Event::Deleted) if ahead.count == 1 && self.is_ours_without_a_read() => {
                         if let Some(interest) = interest.take() {
-                            return Ok(WaitOutcome::Ours { interest });
+                            return Ok(self.won(interest));
                         }
                     }
                     Wake::Closest(_) => self.closest = None,
@@ -202,70 +307,11 @@ impl<'a> Wait<'a> {
                     Wake::Second | Wake::Siblings | Wake::Connection | Wake::Untold => {}
                 }
             }
-            names = self.list(call, request.verb).await?;
+            names = list(self.place, call, request.verb).await?;
             if names.is_none() {
                 return Ok(WaitOutcome::Gone);
             }
         }
-    }
-
-    /// Behind another one of this session. The turn, when it is passed on to us; `None` when we are to look for ourselves.
-    async fn wait_in_memory(
-        &mut self,
-        request: &TurnRequest<'_>,
-        call: &mut Call,
-    ) -> Result<Option<Interest>> {
-        let (Some(position), Some(node)) = (self.place.position(), self.place.node()) else {
-            return Ok(None);
-        };
-        let server_session = &self.place.server_session;
-        if call.is_single_attempt() && position.is_unlinked() {
-            position.leaves_memory();
-            return Ok(None);
-        }
-        if call.is_single_attempt() {
-            return Err(Error::timeout("not acquired"));
-        }
-        self.has_waited = true;
-        call.waits_at(request.path, server_session);
-        request.session.counters.queue(position.ahead());
-        if let Some(contenders_ahead) = call.contenders_ahead() {
-            position.tells(contenders_ahead);
-        }
-        // One that has looked before may be told of its own node, too.
-        let own = next(self.own.as_mut().map(|armed| &mut armed.watch));
-        let news = async {
-            tokio::select! {
-                biased;
-                _ = own => None,
-                news = position.news() => Some(news),
-            }
-        };
-        match call.wait_for(news).await? {
-            Some(TurnNews::Turn) => {}
-            Some(TurnNews::Look) => return Ok(None),
-            None => {
-                self.own = None;
-                position.leaves_memory();
-                return Ok(None);
-            }
-        }
-        let interest = server_session.interest(&node.path);
-        // We may have been slow to hear of it.
-        let is_certain = server_session.is_firm() && position.stands(server_session);
-        Ok(is_certain.then_some(interest))
-    }
-
-    /// Who stands there now; `None` if we do not.
-    async fn list(&mut self, call: &mut Call, verb: &str) -> Result<Option<SharedNames>> {
-        let asked = Departure::now(&self.place.server_session, call.now());
-        let listing = Box::pin(self.place.list(call, verb)).await?;
-        let Listing::Names(names) = listing else { return Ok(None) };
-        if let Some(position) = self.place.position() {
-            position.lists(&names, asked);
-            self.place.waits_behind(&names, asked);
-        }
-        Ok(Some(names))
     }
 
     /// Says who is first and how many are ahead, for those who ask how the wait stands.
@@ -276,7 +322,7 @@ impl<'a> Wait<'a> {
         match &ahead.first {
             // The first writer ahead of a reader may wait itself.
             Some(first) if self.kind != Kind::Read => {
-                contenders_ahead.saw(&self.place.parent, first, ahead.count);
+                contenders_ahead.saw(self.place.parent(), first, ahead.count);
             }
             _ => contenders_ahead.forget(),
         }
@@ -328,7 +374,7 @@ impl<'a> Wait<'a> {
         self.closest.take_if(|armed| armed.name != *closest);
         self.second.take_if(|armed| Some(&armed.name) != second);
 
-        let watch = |name: &str| server_session.watch_data(&path::join(&self.place.parent, name));
+        let watch = |name: &str| server_session.watch_data(&path::join(self.place.parent(), name));
         let closest_flight = (self.closest.is_none() && self.siblings.is_none()).then(|| watch(closest));
         let own_flight = self.own.is_none().then(|| server_session.watch_data(&node.path));
         let second_flight = second.filter(|_| self.second.is_none()).map(|name| (name, watch(name)));
@@ -362,7 +408,7 @@ impl<'a> Wait<'a> {
                     other => return Ok(other),
                 },
                 Err(error) if error.is_unanswered() => arming = Arming::Unanswered,
-                Err(error) => return Err(refusal(error, verb, &self.place.parent)),
+                Err(error) => return Err(refusal(error, verb, self.place.parent())),
             }
         }
         if let Some((name, flight)) = second_flight {
@@ -380,7 +426,7 @@ impl<'a> Wait<'a> {
 
     /// A contender of another identity whose node we may not read: its coming and going shows among the children.
     async fn watch_siblings(&mut self, call: &mut Call, verb: &str, closest: &str) -> Result<Arming> {
-        match call.receive(verb, self.place.server_session.watch_children(&self.place.parent)).await? {
+        match call.receive(verb, self.place.server_session.watch_children(self.place.parent())).await? {
             Ok((names, _, watch)) => {
                 self.siblings = Some(watch);
                 let stands = names.iter().any(|name| name == closest);
@@ -388,7 +434,7 @@ impl<'a> Wait<'a> {
             }
             Err(error) if error.is_unanswered() => Ok(Arming::Unanswered),
             Err(WireError::NoNode) => Ok(Arming::Stale),
-            Err(error) => Err(refusal(error, verb, &self.place.parent)),
+            Err(error) => Err(refusal(error, verb, self.place.parent())),
         }
     }
 
@@ -413,7 +459,7 @@ impl<'a> Wait<'a> {
     /// Whether the contender ahead stands and its watch will tell when it goes, as far as that is known.
     async fn closest_stands(&mut self, call: &mut Call, verb: &str) -> Result<bool> {
         let Some(closest) = &self.closest else { return Ok(true) };
-        let node = path::join(&self.place.parent, &closest.name);
+        let node = path::join(self.place.parent(), &closest.name);
         let read = call.receive(verb, self.place.server_session.get_data(&node)).await?;
         Ok(!matches!(read, Err(WireError::NoNode | WireError::NoAuth)))
     }

@@ -34,7 +34,7 @@ pub use self::observe::Leader;
 pub use self::run::Terms;
 use self::statement::Acknowledgement;
 use super::contenders::{self, Contender, SeenContender};
-use super::handle::{Comes, Handle, Meanwhile, Recipe};
+use super::handle::{Comes, Handle, Meanwhile, Recipe, TakingTurn};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Feed;
@@ -47,7 +47,6 @@ use crate::session::growing_pause::GrowingPause;
 use crate::session::refusal::refusal;
 use crate::session::wire::{CreateMode, frame};
 use crate::turn;
-use crate::turn::grant::Grant;
 use crate::turn::name::{self, Kind};
 use crate::turn::place::TurnRequest;
 use crate::turn::revocation::REVOKE;
@@ -348,7 +347,7 @@ impl Recipe for Candidacy {
         ("not elected", "leads")
     }
 
-    fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, _: usize) -> Later<Result<Grant>> {
+    fn take<'a>(self: Arc<Self>, session: Arc<Session>, call: &'a mut Call, _: usize) -> TakingTurn<'a> {
         Box::pin(async move {
             let queue = TurnRequest {
                 data: &self.statement,
@@ -358,7 +357,7 @@ impl Recipe for Candidacy {
                 verb: "campaign",
                 ..TurnRequest::of(&session, &self.path, self.kind)
             };
-            turn::take(&queue, &mut call).await
+            turn::take(&queue, call).await
         })
     }
 

@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{Either, join_all, select_all};
-use tokio::sync::watch;
 
 use super::claim::{self, Item};
 use super::dead_letters::{self, DeadLetter};
@@ -35,6 +34,7 @@ use crate::session::call::Call;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
 use crate::session::random;
+use crate::session::withdrawal::{Withdrawal, Withdrawals};
 
 /// Items that wait to be taken. A [`Queue`](super::Queue), a [`PriorityQueue`](super::PriorityQueue) and a
 /// [`DelayQueue`](super::DelayQueue) each are a backlog, and so are the [`dead`](Backlog::dead) letters of one ([`DeadLetters`]).
@@ -61,7 +61,7 @@ pub struct Backlog {
     /// How many times something was put, to go from one shard to the next.
     puts: Arc<AtomicUsize>,
     /// Changes when the waits in progress are to end.
-    cancels: Arc<watch::Sender<u64>>,
+    cancels: Withdrawals,
     /// The queue of which this is the dead letters.
     living: Option<Arc<Backlog>>,
     /// Who wants to hear of its waits.
@@ -70,7 +70,7 @@ pub struct Backlog {
 
 impl Backlog {
     pub(super) fn new(client: Client, path: &str, stores: Vec<Arc<Store>>) -> Backlog {
-        let cancels = Arc::new(watch::Sender::new(0));
+        let cancels = Withdrawals::default();
         // Anywhere: else all that put only once would put into the first shard.
         let puts = Arc::new(AtomicUsize::new(random::below(stores.len())));
         let listeners = Arc::default();
@@ -83,7 +83,7 @@ impl Backlog {
     }
 
     fn call(&self, limit: Option<Duration>) -> Result<(Arc<Session>, Call)> {
-        self.call_until(limit, self.cancels.subscribe())
+        self.call_until(limit, self.cancels.next())
     }
 
     /// For a verb that waits for an item.
@@ -91,11 +91,7 @@ impl Backlog {
         self.call(limit).map(|(session, call)| (session, call.waiting()))
     }
 
-    fn call_until(
-        &self,
-        limit: Option<Duration>,
-        cancelled: watch::Receiver<u64>,
-    ) -> Result<(Arc<Session>, Call)> {
+    fn call_until(&self, limit: Option<Duration>, cancelled: Withdrawal) -> Result<(Arc<Session>, Call)> {
         let session = self.client.session()?;
         let call = session.call(limit).withdrawable(cancelled);
         Ok((session, call))
@@ -259,7 +255,7 @@ impl Backlog {
     /// Claims one after the other, from now on.
     pub(crate) fn claims(&self) -> Claims {
         // In a forked child the lock is the parent's, and so are the items.
-        let cancels = if self.client.process().is_present() { *self.cancels.borrow() } else { 0 };
+        let cancels = if self.client.process().is_present() { self.cancels.times() } else { 0 };
         Claims { backlog: self.clone(), cancels }
     }
 
@@ -286,7 +282,7 @@ impl Backlog {
     /// Ends the waits in progress on this handle with Cancelled; later ones are not affected.
     pub fn cancel(&self) {
         if self.client.process().is_present() {
-            self.cancels.send_modify(|count| *count += 1);
+            self.cancels.withdraw();
         }
     }
 
@@ -611,9 +607,8 @@ impl Claims {
     /// As for [`Backlog::claim`].
     pub fn next(&self) -> impl Future<Output = Result<Item>> + Send + use<> {
         let begun = self.backlog.client.session().and_then(|_| {
-            // Subscribed before the look: a cancel that comes in between is seen by one of them.
-            let cancelled = self.backlog.cancels.subscribe();
-            let is_over = *cancelled.borrow() != self.cancels;
+            let cancelled = self.backlog.cancels.next();
+            let is_over = cancelled.times_before() != self.cancels;
             match is_over {
                 true => Err(Error::cancelled()),
                 false => {

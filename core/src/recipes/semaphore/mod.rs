@@ -21,7 +21,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use super::contenders::{self, Contender, SeenContender};
-use super::handle::{Comes, Handle, Meanwhile, Recipe};
+use super::handle::{Comes, Handle, Meanwhile, Recipe, TakingTurn};
 use super::held::Held;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
@@ -166,7 +166,7 @@ impl Recipe for Permits {
         false
     }
 
-    fn take(self: Arc<Self>, session: Arc<Session>, mut call: Call, n: usize) -> Later<Result<Grant>> {
+    fn take<'a>(self: Arc<Self>, session: Arc<Session>, call: &'a mut Call, n: usize) -> TakingTurn<'a> {
         Box::pin(async move {
             let most = self.size.most().min(MOST_PERMITS_AT_ONCE);
             if n == 0 || n > most {
@@ -175,7 +175,7 @@ impl Recipe for Permits {
                     format!("{n} permits can never be had; ask for 1 to {most}"),
                 ));
             }
-            Taking { session, permits: self, n }.run(&mut call).await
+            Taking { session, permits: self, n }.run(call).await
         })
     }
 

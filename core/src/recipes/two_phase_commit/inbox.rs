@@ -50,7 +50,7 @@ impl Site {
         session: &Arc<Session>,
         limit: Option<Duration>,
     ) -> Result<Proposal> {
-        let mut call = session.wait(limit).timeout_says(ASKING).withdrawable(self.left.subscribe());
+        let mut call = session.wait(limit).timeout_says(ASKING).withdrawable(self.left.next());
         if call.is_single_attempt() {
             // Another call that waits may look for long, so this one looks by itself.
             return self.look_for_next(commits, session, &mut call).await;

@@ -20,6 +20,7 @@ use crate::session::open_parents;
 use crate::session::refusal::Failure;
 use crate::session::registration::{KeptNode, StartingNode, not_declared};
 use crate::session::wire::{WireError, Write};
+use crate::session::withdrawal::Withdrawals;
 
 const JOIN: &str = "join";
 const LEAVE: &str = "leave";
@@ -31,7 +32,7 @@ pub(super) struct Site {
     pub(super) name: String,
     registration: Mutex<Option<KeptNode>>,
     /// Ends the waits for what is next.
-    pub(super) left: watch::Sender<u64>,
+    pub(super) left: Withdrawals,
     /// The entries that somebody has been told of.
     pub(super) told: Mutex<HashSet<String>>,
     /// Changes when one of them is to be told again.
@@ -62,7 +63,7 @@ impl Site {
         Ok(Site {
             name: name.to_owned(),
             registration: Mutex::new(Some(registration)),
-            left: watch::Sender::new(0),
+            left: Withdrawals::default(),
             told: Mutex::default(),
             again: watch::Sender::new(0),
             found: Mutex::default(),
@@ -72,7 +73,7 @@ impl Site {
     }
 
     fn step_out(&self) -> Option<KeptNode> {
-        self.left.send_modify(|count| *count += 1);
+        self.left.withdraw();
         lock(&self.registration).take()
     }
 

@@ -53,6 +53,7 @@ pub(crate) struct LastLine(UnlessForked<Mutex<Option<Arc<Line>>>>);
 
 pub(crate) struct Line {
     server_session: Weak<ServerSession>,
+    session_id: u64,
     path: String,
     kind: Kind,
     identity: Box<str>,
@@ -134,9 +135,9 @@ struct LineContender {
     passes: bool,
     /// Whether it moves behind all others when it is asked to.
     moves: bool,
-    /// What it says, unless it is the identity alone, and its metadata if the server told them.
+    /// What it says, unless it is the identity alone, and when it was created, if the server told it.
     says: Option<Box<[u8]>>,
-    stat: Option<Stat>,
+    since: Option<i64>,
     /// What it knows itself of those ahead of it.
     ahead: Option<Arc<ContendersAhead>>,
 }
@@ -205,6 +206,7 @@ impl Line {
         }
         let line = Arc::new(Line {
             server_session: Arc::downgrade(server_session),
+            session_id: server_session.session_id(),
             path: path.to_owned(),
             kind,
             identity: session.identity().into(),

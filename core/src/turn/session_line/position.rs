@@ -1,7 +1,6 @@
 //! A contender's own view of its line: coming, waiting, having the turn, and going.
 
-use std::future::poll_fn;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use super::*;
 use crate::turn::place::Node;
@@ -123,7 +122,7 @@ impl Arrival {
             passes: self.passes,
             moves: self.moves,
             says: (says != line.identity.as_bytes()).then(|| says.into()),
-            stat,
+            since: stat.map(|stat| stat.ctime),
             ahead: None,
         };
         if contender.is_unlinked() {
@@ -169,21 +168,18 @@ impl Position {
     }
 
     /// What there is to act on.
-    pub(in crate::turn) async fn news(&self) -> TurnNews {
-        poll_fn(|cx| {
-            let mut inner = self.line.inner();
-            let Some(one) = inner.of(self.number) else { return Poll::Ready(TurnNews::Look) };
-            match one.news.take() {
-                Some(news) => Poll::Ready(news),
-                None => {
-                    if one.waker.as_ref().is_none_or(|waker| !waker.will_wake(cx.waker())) {
-                        one.waker = Some(cx.waker().clone());
-                    }
-                    Poll::Pending
+    pub(in crate::turn) fn poll_news(&self, context: &mut Context<'_>) -> Poll<TurnNews> {
+        let mut inner = self.line.inner();
+        let Some(one) = inner.of(self.number) else { return Poll::Ready(TurnNews::Look) };
+        match one.news.take() {
+            Some(news) => Poll::Ready(news),
+            None => {
+                if one.waker.as_ref().is_none_or(|waker| !waker.will_wake(context.waker())) {
+                    one.waker = Some(context.waker().clone());
                 }
+                Poll::Pending
             }
-        })
-        .await
+        }
     }
 
     /// Whether it only waits to know who is ahead of it.
@@ -359,7 +355,9 @@ impl Line {
         let first = inner.contenders.front().filter(|_| at > 0)?;
         if first.has_turn {
             let says = first.says.as_deref().unwrap_or(self.identity.as_bytes());
-            let node = first.stat.map(|stat| (says.to_vec(), stat));
+            // All that is asked of the metadata of a contender.
+            let stat = |ctime| Stat { ctime, ephemeral_owner: self.session_id as i64, ..Stat::default() };
+            let node = first.since.map(|since| (says.to_vec(), stat(since)));
             return Some(AheadAtLastLook::known(&self.path, first.entry.name.clone(), at, node));
         }
         let foremost = first.ahead.clone()?;
