@@ -136,7 +136,7 @@ pub(crate) fn start_any(
     done: impl FnOnce(Result<AnyAnswer>) + Send + 'static,
 ) -> Result<()> {
     let done = Box::new(move |outcome| guard::quietly(|| done(outcome)));
-    drive::start_any_for(client, call, &token.unwrap_or_default(), done)
+    drive::start_any_for(client, call, token.as_ref(), done)
 }
 
 pub(crate) fn refuse_inside_callback() -> Result<()> {

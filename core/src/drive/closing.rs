@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::any_call::{any_call, any_done};
-use super::{CancelToken, check_may_wait, in_progress, log, run, unless_withdrawn, wait, within};
+use super::{check_may_wait, in_progress, log, run, unless_withdrawn, wait, within};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::process::{PerProcess, Process};
@@ -165,7 +165,7 @@ pub fn start_close(
     let done = any_done(done);
     run(
         Box::pin(closing),
-        vec![CancelToken::new()],
+        [None, None],
         Box::new(move |answer| session.delivery.completion(callback_to_come, Box::new(move || done(answer)))),
     );
     Ok(())

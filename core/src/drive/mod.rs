@@ -3,18 +3,18 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
-use futures_util::future::select_all;
 use futures_util::{FutureExt, Stream, StreamExt};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::{Closer, Feed};
-use crate::futures::unless;
+use crate::futures::{polled, unless};
 use crate::path;
 use crate::pool::{self, Strand};
 use crate::recipes::handle::Handle;
@@ -22,6 +22,7 @@ use crate::recipes::held::Held;
 use crate::runtime;
 use crate::session::GRACE;
 use crate::session::delivery::{Live, Subscription};
+use crate::session::flag::Flag;
 use crate::session::pending_callbacks::PendingCallbacks;
 use crate::threads;
 use any_call::{any_done, vanished};
@@ -81,7 +82,7 @@ pub fn subscription(end: impl FnOnce() + Send + 'static) -> Subscription {
 /// Withdraws the calls that it was given to.
 #[derive(Clone)]
 pub struct CancelToken {
-    is_cancelled: Arc<watch::Sender<bool>>,
+    is_cancelled: Arc<Flag>,
     process: Process,
 }
 
@@ -100,20 +101,20 @@ impl std::fmt::Debug for CancelToken {
 impl CancelToken {
     /// A token that has not been used.
     pub fn new() -> CancelToken {
-        CancelToken { is_cancelled: Arc::new(watch::Sender::new(false)), process: Process::present() }
+        CancelToken { is_cancelled: Arc::default(), process: Process::present() }
     }
 
     /// Every call that has this token, now or later, ends with Cancelled.
     pub fn cancel(&self) {
         // In a forked child the calls are the parent's, and so are the locks.
         if self.process.is_present() {
-            self.is_cancelled.send_replace(true);
+            self.is_cancelled.set();
         }
     }
 
     /// Whether [`CancelToken::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
-        self.process.is_present() && *self.is_cancelled.borrow()
+        self.process.is_present() && self.is_cancelled.is_set()
     }
 
     /// Cancelled for a call that has not begun yet: it need not.
@@ -131,12 +132,11 @@ impl CancelToken {
         unless(future, cancelled).map(|result| result.unwrap_or_else(|| Err(Error::cancelled())))
     }
 
-    async fn cancelled(&self) {
-        if !self.process.is_present() {
-            return std::future::pending().await;
-        }
-        let mut receiver = self.is_cancelled.subscribe();
-        let _ = receiver.wait_for(|cancelled| *cancelled).await;
+    fn cancelled(&self) -> impl Future<Output = ()> {
+        polled(self.is_cancelled.until_set(), |cancelled, context| match self.process.is_present() {
+            true => cancelled.poll(context),
+            false => Poll::Pending,
+        })
     }
 }
 
@@ -195,7 +195,11 @@ pub fn start<T: Send + 'static>(
 }
 
 fn start_any(call: AnyCall, cancel: &CancelToken, done: AnyDone) {
-    run(call, vec![cancel.clone()], Box::new(move |answer| pool::run(Box::new(move || done(answer)))));
+    run(
+        call,
+        [Some(cancel.clone()), None],
+        Box::new(move |answer| pool::run(Box::new(move || done(answer)))),
+    );
 }
 
 /// The same for a `done` that runs no code of the user's, such as one that hands the result to an event loop: they are
@@ -211,7 +215,7 @@ pub fn start_in_order<T: Send + 'static>(
 
 /// The same without its types.
 pub fn start_any_in_order(call: AnyCall, cancel: &CancelToken, done: AnyDone) {
-    run(call, vec![cancel.clone()], Box::new(move |answer| in_order(move || done(answer))));
+    run(call, [Some(cancel.clone()), None], Box::new(move |answer| in_order(move || done(answer))));
 }
 
 /// Runs `work` where the `done` of [`start_in_order`] are called.
@@ -241,7 +245,7 @@ pub fn start_for_inbox<T: Send + 'static>(
 
 /// The same without its types.
 pub fn start_any_for_inbox(call: AnyCall, cancel: &CancelToken, done: AnyDone) {
-    run(call, vec![cancel.clone()], done);
+    run(call, [Some(cancel.clone()), None], done);
 }
 
 /// The same, but `done` is called where the callbacks of `client` are.
@@ -251,17 +255,22 @@ pub fn start_for<T: Send + 'static>(
     cancel: &CancelToken,
     done: impl FnOnce(Result<T>) + Send + 'static,
 ) -> Result<()> {
-    start_any_for(client, any_call(future), cancel, any_done(done))
+    start_any_for(client, any_call(future), Some(cancel), any_done(done))
 }
 
 /// The same without its types.
-pub fn start_any_for(client: &Client, call: AnyCall, cancel: &CancelToken, done: AnyDone) -> Result<()> {
+pub fn start_any_for(
+    client: &Client,
+    call: AnyCall,
+    cancel: Option<&CancelToken>,
+    done: AnyDone,
+) -> Result<()> {
     let session = client.session()?;
     let callback_to_come = session.delivery.pending_callbacks.add();
     let call = unless_withdrawn(session.delivery.pending_callbacks.clone(), call);
     run(
         Box::pin(call),
-        vec![cancel.clone()],
+        [cancel.cloned(), None],
         Box::new(move |answer| session.delivery.completion(callback_to_come, Box::new(move || done(answer)))),
     );
     Ok(())
@@ -369,11 +378,7 @@ pub async fn within<T>(limit: Option<Duration>, future: impl Future<Output = T>)
 }
 
 async fn unless_withdrawn(pending_callbacks: Arc<PendingCallbacks>, call: AnyCall) -> Result<AnyAnswer> {
-    tokio::select! {
-        biased;
-        answer = call => answer,
-        () = pending_callbacks.withdrawn() => Err(Error::closed("client")),
-    }
+    unless(call, pending_callbacks.withdrawn()).await.unwrap_or_else(|| Err(Error::closed("client")))
 }
 
 /// [`Client::watch_sequencer`] for at most `limit`, zero being one look; Timeout if it still stands then.
@@ -394,41 +399,48 @@ pub async fn watch_sequencer(client: &Client, sequencer: &str, limit: Option<Dur
     }
 }
 
-fn run(call: AnyCall, tokens: Vec<CancelToken>, done: AnyDone) {
-    let settled = settled(call, tokens);
+/// What withdraws a call: the token that it was given, and one of its own.
+type Tokens = [Option<CancelToken>; 2];
+
+fn run(call: AnyCall, tokens: Tokens, done: AnyDone) {
     let in_progress = CallInProgress::begin();
-    beginning::begin(Box::pin(async move {
-        done(settled.await);
+    beginning::begin(Box::pin(settled(call, tokens).map(move |answer| {
+        done(answer);
         drop(in_progress);
-    }));
+    })));
 }
 
 /// What `call` comes to unless a token withdraws it, once all that it leaves is seen to.
-async fn settled(call: AnyCall, tokens: Vec<CancelToken>) -> Result<AnyAnswer> {
-    let settled = async move {
-        let (answer, left) = runtime::with_what_it_leaves(async move {
-            let cancelled = async {
-                match tokens.is_empty() {
-                    true => std::future::pending().await,
-                    false => {
-                        drop(select_all(tokens.iter().map(|token| Box::pin(token.cancelled()))).await);
-                    }
-                }
-            };
-            tokio::select! {
-                biased;
-                () = cancelled => Err(Error::cancelled()),
-                answer = call => answer,
-            }
-        })
-        .await;
+fn settled(call: AnyCall, tokens: Tokens) -> impl Future<Output = Result<AnyAnswer>> + Send {
+    let settled = runtime::with_what_it_leaves(heeding(call, tokens)).then(|(answer, left)| async move {
         if !left.is_empty() {
             // No server answers: it goes on in the background.
             let left = Box::pin(tokio::time::timeout(GRACE, futures_util::future::join_all(left)));
             let _ = left.await;
         }
         answer
-    };
+    });
     // A panic in the core must reach the caller as an error, not as a call that never ends.
-    AssertUnwindSafe(settled).catch_unwind().await.unwrap_or_else(|_| Err(vanished()))
+    AssertUnwindSafe(settled).catch_unwind().map(|answer| answer.unwrap_or_else(|_| Err(vanished())))
+}
+
+/// What `call` comes to unless a token withdraws it.
+fn heeding(call: AnyCall, tokens: Tokens) -> AnyCall {
+    if tokens.iter().all(Option::is_none) {
+        return call;
+    }
+    Box::pin(async move {
+        let [given, own] = &tokens;
+        let mut given = pin!(given.as_ref().map(CancelToken::cancelled));
+        let mut own = pin!(own.as_ref().map(CancelToken::cancelled));
+        polled(call, |call, context| {
+            for cancelled in [given.as_mut(), own.as_mut()] {
+                if cancelled.as_pin_mut().is_some_and(|cancelled| cancelled.poll(context).is_ready()) {
+                    return Poll::Ready(Err(Error::cancelled()));
+                }
+            }
+            call.poll(context)
+        })
+        .await
+    })
 }

@@ -14,7 +14,7 @@ use std::{
 use super::any_call::{AnyAnswer, AnyCall, answer_of, any_call, vanished};
 #[cfg(target_os = "linux")]
 use super::settled;
-use super::{CancelToken, Tick, check_may_wait, run};
+use super::{CancelToken, Tick, Tokens, check_may_wait, run};
 use crate::error::{Error, Result};
 use crate::process::Process;
 #[cfg(target_os = "linux")]
@@ -40,7 +40,7 @@ pub fn wait_any(call: AnyCall, cancel: Option<&CancelToken>, tick: Option<Tick<'
     check_may_wait()?;
     // A caller that has nothing to look at meanwhile does not withdraw it.
     let own = tick.is_some().then(CancelToken::new);
-    let tokens: Vec<_> = cancel.into_iter().chain(&own).cloned().collect();
+    let tokens = [cancel.cloned(), own.clone()];
     #[cfg(target_os = "linux")]
     if has_room() && runtime::is_within_reach() {
         return wait_here(Box::pin(settled(call, tokens)), own, tick);
@@ -82,7 +82,7 @@ fn wait_here(mut call: AnyCall, own: Option<CancelToken>, tick: Option<Tick<'_>>
 /// The same where this thread cannot poll: its stack is too small, or it is at its end.
 fn wait_for_the_runtime(
     call: AnyCall,
-    tokens: Vec<CancelToken>,
+    tokens: Tokens,
     own: Option<CancelToken>,
     tick: Option<Tick<'_>>,
 ) -> Result<AnyAnswer> {
