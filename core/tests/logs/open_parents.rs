@@ -165,7 +165,8 @@ async fn a_counter_that_stands_already_is_asked_about_once() {
     let server = server();
     let (stranger, told_of) = (client(&server).await, connected(&server, ours()).await);
     let strict = connected(&server, ours().refuse_open_parents(true)).await;
-    let counter_of = |client: &Client| client.counter("/standing/counter", Default::default()).expect("valid");
+    let counter_of =
+        |client: &Client| client.counter("/standing/counter", Default::default()).expect("valid");
     let latch_of = |client: &Client| client.latch("/standing/latch", 5).expect("valid");
     counter_of(&stranger).add(1).await.expect("counted");
     latch_of(&stranger).count_down(1).await.expect("counted");
