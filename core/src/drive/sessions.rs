@@ -22,8 +22,9 @@ impl Sessions {
         }
     }
 
-    /// Ends them, all at once, and waits for at most `limit` until the servers have confirmed it. Nothing else is waited
-    /// for, deletions that are under way neither: with the session goes all that was held and all that waits.
+    /// Ends them, all at once, and waits for at most `limit` until the servers have confirmed it. Deletions that are under way are not
+    /// waited for: with the session goes all that was held and all that waits. What would not go with it is done before, such as
+    /// to put back an item that was taken for nobody.
     ///
     /// It blocks, and does nothing where [`drive::wait`] refuses.
     pub fn end(&self, limit: Duration) {
@@ -33,7 +34,7 @@ impl Sessions {
             return;
         }
         let ending = async move {
-            sessions.iter().for_each(Session::end);
+            sessions.iter().for_each(|session| session.end(limit));
             let each = sessions.iter().map(|session| session.close(Some(limit)));
             futures_util::future::join_all(each).await;
             Ok(())

@@ -55,11 +55,15 @@ impl Background {
         loop {
             let mut done = std::pin::pin!(self.done.notified());
             done.as_mut().enable();
-            if self.count.load(Ordering::Acquire) == 0 {
+            if self.is_done() {
                 return;
             }
             done.await;
         }
+    }
+
+    fn is_done(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
     }
 }
 
@@ -84,8 +88,18 @@ impl Session {
     }
 
     async fn until_nothing_is_under_way(&self, server_session: &ServerSession) {
-        unless(self.background.until_done(), server_session.until_ended()).await;
+        self.until_nothing_would_stay(server_session).await;
         server_session.until_tidy().await;
+    }
+
+    /// Whether nothing is under way that the end of a server session does not take along.
+    pub(super) fn has_nothing_that_would_stay(&self) -> bool {
+        self.background.is_done()
+    }
+
+    /// Resolves when that is so, or the server session has ended.
+    pub(super) async fn until_nothing_would_stay(&self, server_session: &ServerSession) {
+        unless(self.background.until_done(), server_session.until_ended()).await;
     }
 }
 

@@ -7,6 +7,7 @@ use super::Session;
 use super::clock::Deadline;
 use super::state::State;
 use crate::error::{Error, ErrorKind, LostReason, Result};
+use crate::futures::unless;
 use crate::log;
 
 impl Session {
@@ -46,9 +47,25 @@ impl Session {
         }
     }
 
-    /// Closes at once, whatever is still to be tidied: it goes with the session.
-    pub(crate) fn end(self: &Arc<Self>) {
-        self.begin_closing(Deadline::after(self.clock.now(), Some(Duration::ZERO)));
+    /// Closes for the end of the process, which waits for so long: at once, whatever the end of the server session takes along. Only
+    /// what it does not, such as an item that goes back, is done before, also where the client was closing already.
+    pub(crate) fn end(self: &Arc<Self>, limit: Duration) {
+        // The rest is for the end of the server session.
+        let deadline = Deadline::after(self.clock.now(), Some(limit / 4 * 3));
+        self.begin_closing(deadline);
+        if self.has_nothing_that_would_stay() {
+            return self.close_at_once();
+        }
+        let session = self.clone();
+        // Not polled here: a thread that exits may have no runtime within reach any more.
+        self.clock.spawn(Box::pin(async move {
+            let server_session = session.server_session();
+            unless(session.until_nothing_would_stay(&server_session), session.until_over(deadline)).await;
+            session.close_at_once();
+        }));
+    }
+
+    fn close_at_once(&self) {
         self.delete_temporary_in_use();
         drop(self.server_session().close());
     }

@@ -44,7 +44,7 @@ pub(crate) async fn open_client(open: impl Future<Output = Result<Arc<Session>>>
     let is_late = open_clients.endings != before;
     drop(open_clients);
     if is_late {
-        session.end();
+        session.end(Duration::ZERO);
         return Err(Error::closed("client"));
     }
     Ok(session)
@@ -77,7 +77,8 @@ fn clients() -> Vec<Arc<Session>> {
     open_clients().clients.iter().filter_map(Weak::upgrade).collect()
 }
 
-/// Ends every session that this process has now (a forked child has none of its parent's), and waits at most `limit` for the servers to confirm it.
+/// Ends every session that this process has now (a forked child has none of its parent's), and waits at most `limit` for the servers to
+/// confirm it, and before that for what would be left undone otherwise.
 pub(crate) fn end_all(limit: Duration) {
     let clients: Vec<_> = {
         let mut open_clients = open_clients();
@@ -86,7 +87,7 @@ pub(crate) fn end_all(limit: Duration) {
     };
     let sessions = open::so_far();
     ENDING.notify_waiters();
-    clients.iter().for_each(Session::end);
+    clients.iter().for_each(|client| client.end(limit));
     open::until_gone(sessions, limit);
     // The process is about to destroy what callbacks use.
     clients.iter().for_each(|client| client.delivery.silence());

@@ -12,17 +12,23 @@ use std::time::{Duration, Instant};
 
 use crate::support::{SOON, server, told};
 use zkrecipes::blocking::Client;
-use zkrecipes::drive::{CancelToken, end_sessions, start, wait};
-use zkrecipes::{ErrorKind, LockOptions};
+use zkrecipes::drive::{self, CancelToken, end_sessions, start, wait};
+use zkrecipes::{CommitMode, ErrorKind, LockOptions, QueueOptions};
 use zkrecipes_embedded::{Fault, Server};
 
 /// What the program below is to do, if it is not a test.
 const PROGRAM: &str = "ZKRECIPES_TEST_PROGRAM";
 const HOSTS: &str = "ZKRECIPES_TEST_HOSTS";
 const PATH: &str = "/locks/exit";
+const QUEUE: &str = "/queues/exit";
+const COMMITS: &str = "/commits/exit";
 /// Far longer than a test takes: nothing ends by running out.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const LIMIT: Duration = Duration::from_secs(10);
+/// That of a program whose server does not answer.
+const SHORT_LIMIT: Duration = Duration::from_secs(4);
+/// The answer to what a program asks for takes longer than the program.
+const SLOW: Duration = Duration::from_secs(1);
 
 fn connect() -> Result<Client, zkrecipes::Error> {
     let hosts = std::env::var(HOSTS).expect("where the server is");
@@ -59,9 +65,10 @@ fn ask<T>(call: impl FnOnce() -> Result<T, zkrecipes::Error> + Send + 'static) {
 }
 
 extern "C" fn at_exit() {
-    let began = Instant::now();
-    end_sessions(LIMIT);
-    say(if began.elapsed() < LIMIT { "confirmed" } else { "took all its time" });
+    let is_in_vain = std::env::var(PROGRAM).is_ok_and(|name| name == "get in vain");
+    let (began, limit) = (Instant::now(), if is_in_vain { SHORT_LIMIT } else { LIMIT });
+    end_sessions(limit);
+    say(if began.elapsed() < limit { "confirmed" } else { "took all its time" });
     while ASKING.load(Ordering::SeqCst) && began.elapsed() < SOON {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -70,6 +77,41 @@ extern "C" fn at_exit() {
 /// Leaves as C does: handlers run on this thread while all others go on.
 fn exit() -> ! {
     std::process::exit(0)
+}
+
+/// Waits for `call` until the test says that it is to be withdrawn, as a signal does it, and leaves.
+fn leave_withdrawn<T: Send + 'static>(
+    call: impl Future<Output = Result<T, zkrecipes::Error>> + Send + 'static,
+) -> ! {
+    let token = CancelToken::new();
+    let withdraws = token.clone();
+    std::thread::spawn(move || {
+        let _ = std::io::stdin().read(&mut [0]);
+        withdraws.cancel();
+    });
+    say(&format!("{:?}", wait(call, Some(&token), None).map(drop).map_err(|error| error.kind())));
+    exit()
+}
+
+/// Leaves while something is on its way that nobody wants any more.
+fn leave_with(name: &str) -> ! {
+    let hosts = std::env::var(HOSTS).expect("where the server is");
+    let connecting =
+        async move { zkrecipes::Client::connect(&hosts, crate::support::options(TIMEOUT)).await };
+    let client = wait(connecting, None, None).expect("the server answers");
+    let queue = client.queue(QUEUE, QueueOptions::default()).expect("a path");
+    let commits = client.two_phase_commit(COMMITS, CommitMode::Coordinator).expect("a path");
+    match name {
+        "get" | "get in vain" => leave_withdrawn(drive::get(&queue, None)),
+        "put" => leave_withdrawn(async move { queue.put(b"two").await }),
+        "begin" => leave_withdrawn(drive::begin(&commits, "one", &["a"], b"", TIMEOUT)),
+        "going back" => {
+            drop(wait(drive::get(&queue, None), None, None).expect("there is one"));
+            client.close_in_background();
+            exit()
+        }
+        _ => panic!("no such program: {name}"),
+    }
 }
 
 fn program(name: &str) {
@@ -81,6 +123,7 @@ fn program(name: &str) {
             let _ = std::io::stdin().read(&mut [0]);
             exit();
         }
+        "get" | "get in vain" | "put" | "begin" | "going back" => leave_with(name),
         _ => connect().expect("the server answers"),
     };
     let held = hold(&client);
@@ -190,8 +233,16 @@ impl Running {
         self.child.stdin.as_mut().expect("piped").write_all(b"\n").expect("it listens");
     }
 
-    /// Everything that it said, once it has ended by itself and nothing of it is left at the server.
-    fn end(mut self, server: &Server) -> Vec<String> {
+    /// Everything that it said, once the server has confirmed that nothing of it is left there.
+    fn end(self, server: &Server) -> Vec<String> {
+        let lines = self.ended();
+        assert_eq!(server.sessions(), Vec::<u64>::new(), "{lines:?}");
+        assert!(lines.iter().any(|line| line == "confirmed"), "{lines:?}");
+        lines
+    }
+
+    /// Everything that it said, once it has ended by itself.
+    fn ended(mut self) -> Vec<String> {
         let (send, lines) = channel();
         let output = self.output;
         std::thread::spawn(move || {
@@ -204,8 +255,6 @@ impl Running {
         };
         let status = self.child.wait().expect("its end");
         assert!(status.success(), "{status}: {lines:?}");
-        assert_eq!(server.sessions(), Vec::<u64>::new(), "{lines:?}");
-        assert!(lines.iter().any(|line| line == "confirmed"), "{lines:?}");
         lines
     }
 }
@@ -282,4 +331,96 @@ fn a_forked_child_leaves_its_parents_sessions_alone() {
     let server = server();
     let lines = run("forked", &server).end(&server);
     assert!(lines.iter().any(|line| line == "still held"), "{lines:?}");
+}
+
+fn until(what: &str, condition: impl Fn() -> bool) {
+    let until = Instant::now() + SOON;
+    while !condition() {
+        assert!(Instant::now() < until, "{what} did not come true");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn items(server: &Server) -> usize {
+    crate::support::nodes_under(server, QUEUE).len()
+}
+
+/// Does `work` with a client that is closed again: the sessions at the server are those of the program.
+fn with_client<T>(server: &Server, work: impl FnOnce(&Client) -> T) -> T {
+    let client = Client::connect(&server.connect_string(), crate::support::options(TIMEOUT));
+    let client = client.expect("the server answers");
+    let outcome = work(&client);
+    client.close(None).expect("closed");
+    outcome
+}
+
+/// A server at which the queue has one item.
+fn server_with_an_item() -> Server {
+    let server = server();
+    with_client(&server, |client| {
+        let queue = client.queue(QUEUE, QueueOptions::default()).expect("a path");
+        queue.put(b"one").expect("put");
+    });
+    server
+}
+
+fn what_is_queued(server: &Server) -> Vec<Vec<u8>> {
+    with_client(server, |client| {
+        client.queue(QUEUE, QueueOptions::default()).expect("a path").items().expect("read")
+    })
+}
+
+#[test]
+fn what_was_withdrawn_just_before_the_exit_is_undone() {
+    // A put, too, is known by what it makes.
+    for (name, then) in [("get", 0), ("put", 2)] {
+        let server = server_with_an_item();
+        server.inject(Fault::delay_reply("multi", SLOW));
+        let mut program = run(name, &server);
+        until("it is done", || items(&server) == then);
+        program.leave();
+        let lines = program.end(&server);
+        assert!(lines.iter().any(|line| line == "Err(Cancelled)"), "{lines:?}");
+        assert_eq!(what_is_queued(&server), [b"one"], "{name}");
+    }
+}
+
+#[test]
+fn a_transaction_that_was_withdrawn_just_before_the_exit_is_aborted() {
+    let server = server();
+    let commits =
+        |client: &Client| client.two_phase_commit(COMMITS, CommitMode::Coordinator).expect("a path");
+    with_client(&server, |client| {
+        // The folders are there.
+        let first = commits(client).begin("first", &["a"], b"", TIMEOUT).expect("begun");
+        commits(client).decide_abort("first", "").expect("decided");
+        first.outcome(None).expect("known");
+    });
+    let slow = server.inject(Fault::delay_reply("multi", SLOW).path("**/transactions/one"));
+    let mut program = run("begin", &server);
+    until("it has begun", || server.fault_fired(slow));
+    program.leave();
+    let lines = program.end(&server);
+    assert!(lines.iter().any(|line| line == "Err(Cancelled)"), "{lines:?}");
+    let status = with_client(&server, |client| commits(client).show("one").expect("asked"));
+    assert!(status.is_none(), "{status:?}");
+}
+
+#[test]
+fn an_item_that_goes_back_while_its_client_closes_is_there_after_the_exit() {
+    let server = server_with_an_item();
+    server.inject(Fault::delay_reply("sync", SLOW).path(QUEUE));
+    run("going back", &server).end(&server);
+    assert_eq!(what_is_queued(&server), [b"one"]);
+}
+
+#[test]
+fn a_server_that_does_not_answer_holds_up_an_exit_no_longer_than_it_may() {
+    let server = server_with_an_item();
+    server.inject(Fault::delay_reply("multi", TIMEOUT));
+    let mut program = run("get in vain", &server);
+    until("it is removed", || items(&server) == 0);
+    program.leave();
+    program.ended();
+    until("the end of the session has left all the same", || server.sessions().is_empty());
 }

@@ -4,11 +4,12 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::support::told::{SAID, events, said_of};
-use super::support::{client, connected, eventually, nodes_under, options, server, soon};
+use super::support::{SOON, client, connected, eventually, nodes_under, options, server, soon};
 use super::{PATH, TEN, assert_tidy, multi_is_applied_and_then_nothing_is_heard, queue_of};
+use zkrecipes::drive::Sessions;
 use zkrecipes::{Client, CreateMode, Queue};
 use zkrecipes_embedded::{Fault, Server};
 
@@ -81,6 +82,30 @@ async fn a_mark_that_has_a_child_keeps_no_client_from_closing() {
     let freed = other.lock("/lock", Default::default()).expect("valid");
     assert!(freed.try_acquire().await.expect("asked").is_some(), "it is free");
     eventually("it is told", || events(&said_of(&mark)).contains(&"not_deleted")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_end_together_lose_no_item_that_nobody_waits_for() {
+    for closes_already in [false, true] {
+        let server = server();
+        let (ending, other) = (client(&server).await, client(&server).await);
+        let queue = queue_of(&ending);
+        queue_of(&other).put(b"one").await.expect("put");
+        server.inject(Fault::delay_reply("multi", Duration::from_secs(1)).session(ending.session_id()));
+        let getting = tokio::spawn(async move { queue.get().await });
+        eventually("it is removed", || nodes_under(&server, PATH).is_empty()).await;
+        getting.abort();
+        let _ = getting.await;
+        let sessions = Sessions::default();
+        sessions.add(&ending);
+        if closes_already {
+            ending.close_in_background();
+        }
+        soon("their end", spawn_blocking(move || sessions.end(SOON))).await.expect("ended");
+        let left = queue_of(&other).items().await.expect("read");
+        assert_eq!(left, [b"one"], "it was closing: {closes_already}");
+        assert_tidy(&server).await;
+    }
 }
 
 /// A client that has one request in flight at a time, and a queue in which it has put something, without a mark.

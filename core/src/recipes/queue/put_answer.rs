@@ -300,8 +300,8 @@ impl TakeBack {
 
     /// As soon as it is known which nodes, and how many others of which nobody knows the name. Closing waits for it.
     pub(super) fn remove_once(self, is_known: impl Future<Output = (Vec<Created>, usize)> + Send + 'static) {
-        let server_session = self.session.server_session();
-        drop(server_session.in_background(async move {
+        let session = self.session.clone();
+        drop(session.in_background(async move {
             let (nodes, unnamed) = is_known.await;
             let mut left = unnamed;
             for nodes in nodes.chunks(AT_ONCE) {
