@@ -165,8 +165,11 @@ fn play(sim: &Arc<Sim>) -> Result<(), String> {
     }
     if !is_idle {
         let waiting: usize = parties.iter().map(|party| party.working()).sum();
-        let why = sim.ledger.views.disagreement();
-        return Err(format!("{waiting} workers have not finished {patience:?} after the last fault; {why}"));
+        let (why, server) = (sim.ledger.views.disagreement(), &sim.net.lock().server);
+        return Err(format!(
+            "{waiting} workers have not finished {patience:?} after the last fault; {why}left: {}",
+            server.leftovers().join(", ")
+        ));
     }
     if let Some(wrong) = sim.ledger.reckon() {
         return Err(wrong);

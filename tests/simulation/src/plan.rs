@@ -228,8 +228,10 @@ impl Plan {
         self.is_clock_set = rng.one_in(2);
         self.is_refused = rng.one_in(3) && self.subject.may_be_refused();
         let part = *rng.pick(&[2, 4, 12]);
-        // Who gives up before anything can be answered comes to nothing.
-        let gives_up = (self.session_timeout / part).max(self.round_trips(10));
+        // Who gives up before anything can be answered comes to nothing: on one connection a `sync` waits for those before it, each
+        // until the follower has caught up.
+        let syncs = self.lag * self.workers as u32 + self.round_trips(2);
+        let gives_up = (self.session_timeout / part).max(self.round_trips(10)).max(syncs);
         self.gives_up = (rng.one_in(3) && self.subject.may_give_up()).then_some(gives_up);
         if self.subject.is_line_of_all() && rng.one_in(2) {
             let others = [Naming::Curator, Naming::Kazoo, Naming::Zookeeper];
