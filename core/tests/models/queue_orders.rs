@@ -14,6 +14,8 @@
 //! - Consumers look again whenever there is something to see; waiting in line is left out, and so are keys, bounds and shards.
 //! - A client has one mark, and one request under way. At most one is late, and that only until its session has asked for more.
 //! - A pause is over whenever somebody takes it to be.
+//! - Claims that nobody was given are attempts as well. What is written down of them (`unseen_claims.rs`) touches neither items nor
+//!   claims: it only refuses a burial, and then all goes on as if one more attempt were allowed.
 //! - Nobody but the recipe deletes items, or the parent.
 
 use crate::queue::{CODE, Queue, Rules};

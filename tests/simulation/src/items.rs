@@ -100,6 +100,8 @@ struct Fate {
     deaths: u64,
     /// How many claims of it were given to nobody, as the server has it at most.
     unseen: u32,
+    /// The same when it was claimed last: whoever makes a dead letter of it knows of these at the least.
+    unseen_before: u32,
 }
 
 /// Who works on an item, or has it in hand.
@@ -141,10 +143,11 @@ impl ItemNode {
     }
 }
 
-/// Where an item stands, and how often it was claimed there.
+/// Where an item stands, in which node, and how often it was claimed there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     is_dead: bool,
+    czxid: i64,
     version: i32,
 }
 
@@ -291,7 +294,7 @@ impl Items {
         items.paused_until = pauses.fold(items.paused_until, i64::max);
         for (node, role) in items.nodes.iter() {
             let Some(name) = &role.item else { continue };
-            let place = Place { is_dead: role.is_dead, version: node.version };
+            let place = Place { is_dead: role.is_dead, czxid: node.czxid, version: node.version };
             if let Some((_, other)) = places.insert(name.clone(), (place, node)) {
                 wrong = Some(format!("{name} is at {} and at {}", other.path, node.path));
             }
@@ -313,12 +316,20 @@ impl Items {
             // Those that were put together have one czxid.
             let of_it =
                 node.and_then(|node| unseen.get(&(node.path.rsplit_once('/')?.1.to_owned(), node.czxid)));
-            fate.unseen = fate.unseen.max(of_it.copied().unwrap_or(0));
+            let unseen = of_it.copied().unwrap_or(0);
             let Some(place) = place else { continue };
-            if of_it.is_some_and(|unseen| i32::try_from(*unseen).is_ok_and(|unseen| unseen > place.version)) {
+            if i32::try_from(unseen).is_ok_and(|unseen| unseen > place.version) {
                 wrong = Some(format!("more claims of {name} were given to nobody than there were"));
             }
             let before = fate.last.replace(place);
+            match before {
+                Some(before) if before.is_dead || place.is_dead => {}
+                // What is put back begins anew.
+                Some(before) if before.czxid != place.czxid => (fate.unseen, fate.unseen_before) = (0, 0),
+                Some(before) if before.version != place.version => fate.unseen_before = fate.unseen,
+                _ => {}
+            }
+            fate.unseen = fate.unseen.max(unseen);
             if fate.is_over || fate.has_effect {
                 wrong = Some(format!("somebody has {name}, and there it is"));
             }
@@ -331,9 +342,10 @@ impl Items {
                 tell!(sim, "{name} is a dead letter");
                 let claims = before.and_then(|before| u32::try_from(before.version).ok());
                 // Of those that nobody was given the last may be written down when it is on its way there.
+                let least = std::mem::take(&mut fate.unseen_before);
                 let unseen = std::mem::take(&mut fate.unseen);
                 let are_right =
-                    |most: u32| claims.is_some_and(|claims| (most..=most + unseen).contains(&claims));
+                    |most: u32| claims.is_some_and(|claims| (most + least..=most + unseen).contains(&claims));
                 if !items.attempts.is_some_and(are_right) {
                     wrong = Some(format!(
                         "{name} is a dead letter after {claims:?} claims of {:?}",
