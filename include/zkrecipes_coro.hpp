@@ -10,7 +10,10 @@
  * The arguments are copied, so they need not live longer than the call. A temporary that it is asked of, as
  * in acquire(client.lock(path)), or what is moved in, is kept until the end; one with a name that is
  * destroyed before withdraws what waits through it, which throws Cancelled. What was begun and is not
- * awaited, because it or its coroutine is destroyed, is withdrawn: what it acquires all the same is released.
+ * awaited, because it or its coroutine is destroyed, is withdrawn if it takes a std::stop_token, also while
+ * its answer waits to be dispatched: what it acquires or takes all the same is released or goes back. The
+ * others, such as begin, join, bind and register, are done all the same. An answer that has come before
+ * anybody awaited it goes with what was begun: an item of get is gone then.
  *
  * Where it goes on. A coroutine goes on where callbacks run: inside Client::dispatch once event_fd() was
  * asked for, else on a delivery thread of the library. No verb may block there, which throws Deadlock: await

@@ -12,7 +12,8 @@ use crate::handle::{self, Object};
 /// Withdraws one call, or several that were given the same token, from any other thread.
 ///
 /// A cancelled call returns ZKR_CANCELLED and leaves nothing behind; what it had acquired when the cancel arrived is
-/// released. A token stays cancelled: a later call that is given it returns at once. Make one per call.
+/// released. So does one in the background until its callback begins, also while that waits to be dispatched. A token
+/// stays cancelled: a later call that is given it returns at once. Make one per call.
 pub struct zkr_cancel_token {
     _opaque: [u8; 0],
 }

@@ -128,14 +128,19 @@ pub(crate) fn wait_any(
     outcome
 }
 
-/// Runs the call in the background; `done` comes where the callbacks of this client run.
+/// Runs the call in the background; `done` comes where the callbacks of this client run. Until then the answer waits, perhaps for
+/// long: what is withdrawn meanwhile is not handed over, and what was acquired or taken goes back.
 pub(crate) fn start_any(
     client: &Client,
     token: Option<CancelToken>,
     call: AnyCall,
     done: impl FnOnce(Result<AnyAnswer>) + Send + 'static,
 ) -> Result<()> {
-    let done = Box::new(move |outcome| guard::quietly(|| done(outcome)));
+    let withdrawn = token.clone();
+    let done = Box::new(move |outcome: Result<AnyAnswer>| {
+        let unless_withdrawn = |answer| withdrawn.map_or(Ok(()), |token| token.check()).map(|()| answer);
+        guard::quietly(|| done(outcome.and_then(unless_withdrawn)));
+    });
     drive::start_any_for(client, call, token.as_ref(), done)
 }
 

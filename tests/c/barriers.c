@@ -3,6 +3,7 @@
  * Barriers and double barriers. What they promise is played as scenarios; here is what is particular to C.
  */
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -162,6 +163,26 @@ void waits_at_barriers_and_queues_are_told(void) {
   zkr_barrier_free(barrier);
   zkr_double_barrier_free(party);
   zkr_queue_free(queue);
+  zkr_cancel_token_free(token);
+  zkr_client_free(client);
+}
+
+void an_entry_that_was_not_dispatched_can_be_withdrawn(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_double_barrier *party = NULL;
+  zkr_cancel_token *token = zkr_cancel_token_new();
+  struct pollfd dispatches = {.fd = zkr_client_event_fd(client), .events = POLLIN};
+  ending entered = {0};
+
+  OK(zkr_double_barrier_new(client, path("undispatched-round"), 1, NULL, &party, &error));
+  CHECK(zkr_double_barrier_enter_cancellable_async(party, -1, token, note_done, &entered) == ZKR_OK);
+  CHECK(poll(&dispatches, 1, 10000) == 1 && zkr_double_barrier_has_entered(party));
+  CHECK(zkr_cancel_token_cancel(token) == ZKR_OK);
+  CHECK(zkr_client_dispatch(client, 0, 0) == 1);
+  CHECK(entered.calls == 1 && entered.status == ZKR_CANCELLED && !zkr_double_barrier_has_entered(party));
+
+  zkr_double_barrier_free(party);
   zkr_cancel_token_free(token);
   zkr_client_free(client);
 }

@@ -3,6 +3,7 @@
  * Two-phase commit. What it promises is played as scenarios; here is what is particular to C.
  */
 
+#include <poll.h>
 #include <string.h>
 
 #include "harness.h"
@@ -219,6 +220,33 @@ void bad_commits_are_refused_and_waits_withdrawn(void) {
   OK(zkr_proposal_acknowledge(proposal, &error)); /* on its own */
   zkr_proposal_free(proposal);
   zkr_commit_transaction_free(transaction);
+  zkr_cancel_token_free(token);
+  zkr_client_free(client);
+}
+
+void a_proposal_that_was_not_dispatched_is_told_again(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a");
+  zkr_two_phase_commit *commits = commits_on(client, path("undispatched-commits"));
+  zkr_commit_transaction *transaction = NULL;
+  zkr_proposal *proposal = NULL;
+  zkr_cancel_token *token = zkr_cancel_token_new();
+  struct pollfd dispatches = {.fd = zkr_client_event_fd(client), .events = POLLIN};
+  asked told = {0};
+
+  OK(zkr_two_phase_commit_join(commits, "shop", &error));
+  OK(zkr_two_phase_commit_begin(commits, "t", both + 1, 1, "", 0, 60000, &transaction, &error));
+  CHECK(zkr_two_phase_commit_next_cancellable_async(commits, -1, token, note_proposal, &told) == ZKR_OK);
+  CHECK(poll(&dispatches, 1, 10000) == 1);
+  CHECK(zkr_cancel_token_cancel(token) == ZKR_OK);
+  CHECK(zkr_client_dispatch(client, 0, 0) == 1);
+  CHECK(told.calls == 1 && told.status == ZKR_CANCELLED && !told.proposal);
+  OK(zkr_two_phase_commit_next(commits, 10000, &proposal, &error));
+  OK(zkr_proposal_vote_abort(proposal, NULL, &error));
+
+  zkr_proposal_free(proposal);
+  zkr_commit_transaction_free(transaction);
+  zkr_two_phase_commit_free(commits);
   zkr_cancel_token_free(token);
   zkr_client_free(client);
 }

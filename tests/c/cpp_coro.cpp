@@ -2,6 +2,7 @@
 //
 // zkrecipes_coro.hpp: what a coroutine awaits. As C++20, for which this one file is compiled.
 
+#include <poll.h>
 #include <zkrecipes_coro.hpp>
 
 #include <future>
@@ -50,4 +51,19 @@ void a_coroutine_may_ask_a_temporary() {
   const std::string said = answer.get();
   if (said != "tea") throw Failure{said};
   CHECK(eventually([&] { return lock.contenders().empty(); }));
+}
+
+void what_is_given_up_before_its_answer_is_dispatched_takes_no_item() {
+  zkr::Client client(hosts()), other(hosts());
+  pollfd dispatches{client.event_fd(), POLLIN, 0};
+  auto queue = client.queue(path("coro-given-up")), same = other.queue(path("coro-given-up"));
+  same.put("tea");
+  {
+    // As a coroutine that waits has it, and is destroyed by a callback that runs first.
+    const auto getting = zkr::coro::get(queue);
+    CHECK(poll(&dispatches, 1, 10000) == 1);
+    CHECK(same.len() == 0);
+  }
+  CHECK(client.dispatch(0, 0ms) == 1);
+  CHECK(same.get(10s) == "tea");
 }

@@ -78,7 +78,9 @@ using namespace std::chrono_literals;
   X(what_a_coordinator_leaves_is_taken_over)
 
 /* Those of cpp_coro.cpp. */
-#define CORO_TESTS(X) X(a_coroutine_may_ask_a_temporary)
+#define CORO_TESTS(X)                \
+  X(a_coroutine_may_ask_a_temporary) \
+  X(what_is_given_up_before_its_answer_is_dispatched_takes_no_item)
 
 #define DECLARE(name) void name();
 FAMILY_TESTS(DECLARE)

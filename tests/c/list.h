@@ -90,11 +90,14 @@
   X(waits_for_items_can_be_withdrawn)                               \
   X(bad_queues_and_items_are_refused)                               \
   X(an_error_says_how_many_items_went_in)                           \
+  X(what_was_not_dispatched_can_be_withdrawn)                       \
   X(a_barrier_is_put_up_and_lifted_in_both_forms)                   \
   X(parties_enter_and_leave_together)                               \
+  X(an_entry_that_was_not_dispatched_can_be_withdrawn)              \
   X(two_sites_commit_in_both_forms)                                 \
   X(what_is_open_is_listed_and_shown)                               \
   X(bad_commits_are_refused_and_waits_withdrawn)                    \
+  X(a_proposal_that_was_not_dispatched_is_told_again)               \
   X(a_callback_may_free_its_item_queue_and_client)                  \
   X(the_loss_of_an_item_may_free_it)                                \
   X(closing_during_claims_and_gets_loses_nothing)                   \

@@ -3,6 +3,7 @@
  * Queues. What they promise is played as scenarios; here is what is particular to C.
  */
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -364,4 +365,56 @@ void an_error_says_how_many_items_went_in(void) {
   free(huge);
   zkr_queue_free(queue);
   zkr_client_free(client);
+}
+
+/* Each is answered before it is withdrawn, and dispatched after that. */
+void what_was_not_dispatched_can_be_withdrawn(void) {
+  zkr_error *error = NULL;
+  zkr_client *client = connected(hosts(), "a"), *other = connected(hosts(), "b");
+  zkr_queue *queue = queue_on(client, path("undispatched"), 1),
+            *same = queue_on(other, path("undispatched"), 1);
+  zkr_cancel_token *tokens[3] = {zkr_cancel_token_new(), zkr_cancel_token_new(), zkr_cancel_token_new()};
+  struct pollfd dispatches = {.fd = zkr_client_event_fd(client), .events = POLLIN};
+  zkr_buffer *data = NULL;
+  zkr_item *item = NULL;
+  size_t length = 9;
+  found got = {0}, claimed = {0};
+  ending put = {0};
+
+  OK(zkr_queue_put(same, "one", 3, -1, &error));
+  CHECK(zkr_queue_get_cancellable_async(queue, -1, tokens[0], note_data, &got) == ZKR_OK);
+  CHECK(poll(&dispatches, 1, 10000) == 1);
+  OK(zkr_queue_len(same, &length, &error));
+  CHECK(length == 0);
+  CHECK(zkr_cancel_token_cancel(tokens[0]) == ZKR_OK);
+  CHECK(zkr_client_dispatch(client, 0, 0) == 1);
+  CHECK(got.calls == 1 && got.status == ZKR_CANCELLED && !got.data);
+  OK(zkr_queue_get(same, 10000, &data, &error));
+  CHECK(is_text(data, "one"));
+
+  /* With an attempt that counts, it would be a dead letter. */
+  OK(zkr_queue_put(same, "two", 3, -1, &error));
+  CHECK(zkr_queue_claim_cancellable_async(queue, -1, tokens[1], note_item, &claimed) == ZKR_OK);
+  CHECK(poll(&dispatches, 1, 10000) == 1);
+  CHECK(zkr_cancel_token_cancel(tokens[1]) == ZKR_OK);
+  CHECK(zkr_client_dispatch(client, 0, 0) == 1);
+  CHECK(claimed.calls == 1 && claimed.status == ZKR_CANCELLED && !claimed.item);
+  OK(zkr_queue_claim(same, 10000, &item, &error));
+  OK(zkr_item_ack(item, &error));
+  zkr_item_free(item);
+
+  CHECK(zkr_queue_put_cancellable_async(queue, "three", 5, -1, tokens[2], note_done, &put) == ZKR_OK);
+  CHECK(poll(&dispatches, 1, 10000) == 1);
+  OK(zkr_queue_len(same, &length, &error));
+  CHECK(length == 1);
+  CHECK(zkr_cancel_token_cancel(tokens[2]) == ZKR_OK);
+  CHECK(zkr_client_dispatch(client, 0, 0) == 1);
+  CHECK(put.calls == 1 && put.status == ZKR_CANCELLED);
+  EVENTUALLY(zkr_queue_len(same, &length, NULL) == ZKR_OK && length == 0);
+
+  for (int i = 0; i < 3; i++) zkr_cancel_token_free(tokens[i]);
+  zkr_queue_free(queue);
+  zkr_queue_free(same);
+  zkr_client_free(client);
+  zkr_client_free(other);
 }
