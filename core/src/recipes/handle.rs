@@ -3,7 +3,6 @@
 //! Acquires through one handle go through its gate one after the other. An acquire through a handle that holds already waits,
 //! nests or adds, as the recipe says by its `Meanwhile`.
 
-use std::future::ready;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -232,12 +231,19 @@ impl Handle {
         let span = self.span();
         // What this owns is used where it is: a block has room for what it is given and for what it makes of that.
         let taking = call.map(|(session, mut call, mut place, mut queueing_turn)| async move {
-            let about = |error: Error| error.with_path(handle.path());
             let (inner, contenders_ahead) = (&handle.inner, Arc::<ContendersAhead>::default());
             let mut waiting = Waiting::begin(&session);
             let taken = {
                 let taking = pin!(async {
-                    let pass = inner.pass(&session, &mut call, &mut place).await?;
+                    let pass = match std::mem::replace(&mut place, PlaceAtGate::Refused) {
+                        PlaceAtGate::Passed(pass) => {
+                            call.waits_for_nobody();
+                            pass
+                        }
+                        // In a box, as all that is rare: else every waiter has room for it.
+                        PlaceAtGate::Waits(turn) => Box::pin(inner.pass(&session, &mut call, turn)).await?,
+                        PlaceAtGate::Refused => return Err(Error::timeout("not acquired")),
+                    };
                     let nested = match inner.meanwhile {
                         Meanwhile::Nests => inner.acquired.innermost().and_then(|held| held.nest()),
                         Meanwhile::Waits | Meanwhile::Adds => None,
@@ -256,6 +262,7 @@ impl Handle {
             };
             // Those behind it may queue.
             drop(call);
+            let about = |error: Error| error.with_path(handle.path());
             inner.has_stood.fetch_or(contenders_ahead.has_stood(), Ordering::Relaxed);
             let (held, pass) = match taken {
                 Err(error) => {
@@ -491,17 +498,9 @@ enum Taken {
 }
 
 impl HandleInner {
-    /// Waits at the gate, if `place` has not passed it.
-    async fn pass(&self, session: &Session, call: &mut Call, place: &mut PlaceAtGate) -> Result<Pass> {
-        match std::mem::replace(place, PlaceAtGate::Refused) {
-            PlaceAtGate::Passed(pass) => call.wait_for(ready(pass)).await,
-            // In a box, as all that is rare: else every waiter has room for it.
-            PlaceAtGate::Waits(turn) => {
-                let passing = Box::pin(self.gate.pass(session, turn, || self.kept_and_not_lost()));
-                call.wait_for(passing).await
-            }
-            PlaceAtGate::Refused => Err(Error::timeout("not acquired")),
-        }
+    /// Waits at the gate.
+    async fn pass(&self, session: &Session, call: &mut Call, turn: Later<Pass>) -> Result<Pass> {
+        call.wait_for(self.gate.pass(session, turn, || self.kept_and_not_lost())).await
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<Held>> {

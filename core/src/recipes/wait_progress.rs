@@ -34,6 +34,10 @@ pub fn tell_waits_after(long: Duration) {
     LONG_MS.store(long.as_millis() as u64, Ordering::Relaxed);
 }
 
+fn long_wait() -> Duration {
+    Duration::from_millis(LONG_MS.load(Ordering::Relaxed))
+}
+
 /// When who listens is told for the first time. From one time to the next it takes twice as long, up to `RARELY`.
 const FIRST: Duration = Duration::from_secs(1);
 const RARELY: Duration = Duration::from_secs(60);
@@ -224,8 +228,8 @@ impl Waiting {
         listeners: &OnceLock<Arc<Listeners>>,
         mut taking: Pin<&mut impl Future<Output = T>>,
     ) -> impl Future<Output = T> {
-        let often = Duration::from_millis(LONG_MS.load(Ordering::Relaxed));
-        let (mut long, mut look, mut pause) = (self.visible.began + often, self.visible.began + FIRST, FIRST);
+        let began = self.visible.began;
+        let (mut long, mut look, mut pause) = (began + long_wait(), began + FIRST, FIRST);
         let mut sleep: Option<Later<()>> = None;
         poll_fn(move |context| {
             loop {
@@ -239,7 +243,7 @@ impl Waiting {
                 let now = clock.now();
                 let is_long = now >= long;
                 if is_long {
-                    long = long + often;
+                    long = long + long_wait();
                     self.is_long = true;
                 }
                 let mut told = Vec::new();

@@ -85,9 +85,9 @@ pub(crate) struct Call {
     /// Rings when the budget is used up, or before that.
     budget_timer: Option<Later<()>>,
     /// The end of the budget before which a session was tried for once more.
-    tried_before: Option<Moment>,
+    tried_before: Moment,
     /// What came instead of an answer, since the call last had a look at its server session.
-    missing: Option<WireError>,
+    missing: Option<Box<WireError>>,
 }
 
 /// What ends a call, whatever it waits for.
@@ -128,7 +128,7 @@ impl Call {
             ending: None,
             ended: None,
             budget_timer: None,
-            tried_before: None,
+            tried_before: Moment::START,
             missing: None,
             session,
         }
@@ -166,6 +166,24 @@ impl Call {
     /// It queues when `queueing_turn` comes.
     pub(crate) fn queues_behind(&mut self, queueing_turn: QueueingTurn) {
         self.queueing_turn = Some(queueing_turn);
+    }
+
+    /// Whether it may queue at once, as no call that came before has yet to.
+    pub(crate) fn may_queue_at_once(&mut self) -> bool {
+        match self.queueing_turn.take() {
+            None => true,
+            Some(QueueingTurn::First(may_queue)) => {
+                self.may_queue = Some(may_queue);
+                if !self.single_attempt {
+                    self.waits_for_nobody();
+                }
+                true
+            }
+            behind => {
+                self.queueing_turn = behind;
+                false
+            }
+        }
     }
 
     /// Waits until the calls that came before have queued.
@@ -333,7 +351,13 @@ impl Call {
         })
     }
 
-    /// The same, and `None` after so long.
+    /// What it would have waited for was there.
+    pub(crate) fn waits_for_nobody(&mut self) {
+        self.budget_timer = None;
+        self.heard = self.session.now();
+    }
+
+    /// As [`Call::wait_for`], and `None` after so long.
     pub(crate) async fn wait_at_most<T>(
         &mut self,
         moment: Duration,
@@ -355,7 +379,7 @@ impl Call {
             let answer = ready!(self.poll_in_budget(what, answer, context));
             match &answer {
                 Err(_) => {}
-                Ok(Err(error)) if error.is_unanswered() => self.missing = Some(error.clone()),
+                Ok(Err(error)) if error.is_unanswered() => self.missing = Some(Box::new(error.clone())),
                 Ok(_) => self.heard = self.session.now(),
             }
             Poll::Ready(answer)
@@ -402,6 +426,15 @@ impl Call {
             return Err(Error::closed("client"));
         }
         self.missing = None;
+        let current = self.session.server_session();
+        if !current.has_ended() && !self.is_instant {
+            return Ok(current);
+        }
+        // In a box, as all that is rare: else every call has room for it.
+        Box::pin(self.next_server_session(what)).await
+    }
+
+    async fn next_server_session(&mut self, what: &str) -> Result<Arc<ServerSession>> {
         let (session, is_instant) = (self.session.clone(), self.is_instant);
         let is_new = session.server_session().has_ended();
         let ready = async {
@@ -480,10 +513,10 @@ impl Call {
     }
 
     /// Why the answer was of no use; `missing` is what came instead of one.
-    fn cause(&self, missing: Option<WireError>) -> Cow<'static, str> {
+    fn cause(&self, missing: Option<Box<WireError>>) -> Cow<'static, str> {
         let server_session = self.session.server_session();
         let is_broken = || server_session.link().state != LinkState::Up;
-        match missing {
+        match missing.map(|missing| *missing) {
             Some(WireError::SessionEnded) => "the session ended before the answer came".into(),
             None if server_session.has_ended() => "the session has ended".into(),
             None if !is_broken() => {
@@ -572,7 +605,7 @@ impl Call {
     fn poll_budget(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let give_up = self.heard + self.session.options().give_up_after();
-            let has_tried = self.tried_before == Some(give_up);
+            let has_tried = self.tried_before == give_up;
             let next = if has_tried { give_up } else { give_up - GRACE };
             let clock = self.session.clock();
             let budget_timer = self.budget_timer.get_or_insert_with(|| clock.sleep_until(next));
@@ -583,7 +616,7 @@ impl Call {
                 return Poll::Ready(());
             }
             if now >= next && !has_tried {
-                self.tried_before = Some(give_up);
+                self.tried_before = give_up;
                 self.session.attempt_now();
             }
         }

@@ -35,17 +35,10 @@ use wait::{WaitOutcome, Won};
 pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<Grant> {
     // The place that it has while it moves to another one.
     let mut moving: Option<Box<Place>> = None;
-    loop {
-        // In a box that goes before the wait begins: there may be thousands who wait.
-        let (place, entered) = match Box::pin(Place::enter(request, call)).await {
-            Ok(entered) => entered,
-            Err(error) => {
-                if let Some(before) = moving {
-                    Box::pin(request.session.within_grace(before.withdraw())).await;
-                }
-                return Err(error);
-            }
-        };
+    // What is matched here is no more when something is awaited: else each of thousands who wait would have room for it.
+    let (withdrawn, error) = loop {
+        // In a box that goes before the wait begins.
+        let (place, entered) = Box::pin(enter(request, call, &mut moving)).await?;
         call.contenders_ahead().into_iter().for_each(|waiter| waiter.stands());
         if let Entered::Listed(names) = &entered {
             foreign_contenders::warn(request, &place, names);
@@ -82,9 +75,25 @@ pub(crate) async fn take(request: &TurnRequest<'_>, call: &mut Call) -> Result<G
             Ok(WaitOutcome::Gone) => drop(place.forget()),
             Err(error) => {
                 call.contenders_ahead().into_iter().for_each(|waiter| waiter.leaves());
-                Box::pin(request.session.within_grace(place.withdraw())).await;
-                return Err(error.with_path(request.path));
+                break (Box::pin(request.session.within_grace(place.withdraw())), error);
             }
         }
+    };
+    withdrawn.await;
+    Err(error.with_path(request.path))
+}
+
+/// Queues. If that fails, the place that it has goes, too.
+async fn enter(
+    request: &TurnRequest<'_>,
+    call: &mut Call,
+    moving: &mut Option<Box<Place>>,
+) -> Result<(Place, Entered)> {
+    let entered = Place::enter(request, call).await;
+    if entered.is_err()
+        && let Some(before) = moving.take()
+    {
+        request.session.within_grace(before.withdraw()).await;
     }
+    entered
 }

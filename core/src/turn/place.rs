@@ -132,7 +132,10 @@ impl Place {
     pub(crate) async fn enter(request: &TurnRequest<'_>, call: &mut Call) -> Result<(Place, Entered)> {
         let TurnRequest { session, path, data, verb, .. } = *request;
         let mut tried: Option<Box<Place>> = None;
-        call.until_those_before_have_queued().await?;
+        // Each in a box, as all that is rare: there may be thousands who enter at once.
+        if !call.may_queue_at_once() {
+            Box::pin(call.until_those_before_have_queued()).await?;
+        }
         loop {
             let server_session = call.server_session(verb).await.map_err(|error| error.with_path(path))?;
             call.until_those_who_wait_have_queued(path, &server_session).await?;
@@ -212,7 +215,7 @@ impl Place {
             };
             let entered = match entered {
                 Some(entered) => entered,
-                None => match place.list(call, verb).await? {
+                None => match Box::pin(place.list(call, verb)).await? {
                     Listing::Names(names) => place.stands_behind(names, asked),
                     Listing::Gone => continue,
                 },

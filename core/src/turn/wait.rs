@@ -104,39 +104,47 @@ enum Wake {
 }
 
 /// Waits until `place` has the turn. Who waits in memory, as thousands may, has no room for what it takes to look.
-pub(super) async fn wait(
-    place: &Place,
-    request: &TurnRequest<'_>,
-    call: &mut Call,
+pub(super) fn wait<'a>(
+    place: &'a Place,
+    request: &'a TurnRequest<'_>,
+    call: &'a mut Call,
     mut entered: Entered,
-) -> Result<WaitOutcome> {
+) -> impl Future<Output = Result<WaitOutcome>> + Send {
     let (stands_since, waits_in_memory) = (call.now(), place.position().is_some_and(Position::waits));
-    if waits_in_memory {
-        // Each of a thousand waiters would else keep a thousand names.
-        drop(entered);
-        if let InMemory::Ours(interest) = wait_in_memory(place, request, call, None).await? {
-            return Ok(WaitOutcome::Ours(Won { interest, has_waited: true, is_revoked: false, own: None }));
+    // Not an `async fn`, which has room for what it is given and for what it makes of that.
+    async move {
+        if waits_in_memory {
+            // Each of a thousand waiters would else keep a thousand names.
+            drop(entered);
+            if let InMemory::Ours(interest) = wait_in_memory(place, request, call, None).await? {
+                return Ok(WaitOutcome::Ours(Won {
+                    interest,
+                    has_waited: true,
+                    is_revoked: false,
+                    own: None,
+                }));
+            }
+            let Some(names) = list(place, call, request.verb).await? else { return Ok(WaitOutcome::Gone) };
+            entered = Entered::Listed(names);
         }
-        let Some(names) = list(place, call, request.verb).await? else { return Ok(WaitOutcome::Gone) };
-        entered = Entered::Listed(names);
-    }
-    let looking = async {
-        let mut wait = Wait {
-            place,
-            kind: request.kind,
-            asking: request.priority.map(|_| MoveRequests::new(stands_since)),
-            clock: request.session.clock().clone(),
-            is_revoked: false,
-            has_waited: waits_in_memory && !call.is_single_attempt(),
-            own: None,
-            closest: None,
-            second: None,
-            siblings: None,
-            leads_late: false,
+        let looking = async {
+            let mut wait = Wait {
+                place,
+                kind: request.kind,
+                asking: request.priority.map(|_| MoveRequests::new(stands_since)),
+                clock: request.session.clock().clone(),
+                is_revoked: false,
+                has_waited: waits_in_memory && !call.is_single_attempt(),
+                own: None,
+                closest: None,
+                second: None,
+                siblings: None,
+                leads_late: false,
+            };
+            wait.run(request, call, entered).await
         };
-        wait.run(request, call, entered).await
-    };
-    Box::pin(looking).await
+        Box::pin(looking).await
+    }
 }
 
 /// Behind another one of this session.
