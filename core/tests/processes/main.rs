@@ -10,6 +10,7 @@ mod examples;
 mod exit;
 mod forks;
 mod hostile_server;
+mod memory;
 mod no_thread;
 mod secrets;
 mod spans;
