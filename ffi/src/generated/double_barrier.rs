@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
 
+use zkrecipes::drive;
 use zkrecipes::time;
 
 use crate::cancel::zkr_cancel_token;
@@ -152,7 +153,7 @@ pub extern "C" fn zkr_double_barrier_enter_cancellable(
         |it: &DoubleBarrierHandle| {
             let core = it.core.clone();
             let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(async move { core.enter(timeout_ms).await })
+            Ok(async move { drive::enter(&core, timeout_ms).await })
         },
     )
 }
@@ -180,7 +181,7 @@ pub extern "C" fn zkr_double_barrier_enter_cancellable_async(
     verbs::start(double_barrier, token, callback, user_data, |it: &DoubleBarrierHandle| {
         let core = it.core.clone();
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-        Ok(async move { core.enter(timeout_ms).await })
+        Ok(async move { drive::enter(&core, timeout_ms).await })
     })
 }
 
