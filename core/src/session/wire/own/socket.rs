@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use rustls::ClientConnection;
 
+use super::Channel;
 use super::stream::Stream;
 use super::trust::Trust;
-use super::{Channel, Connection};
 use crate::metrics::Counters;
 use crate::process::Process;
 
@@ -39,7 +39,7 @@ impl Channel for Socket {
     }
 
     #[cfg(target_os = "linux")]
-    fn is_awaited(connection: &Arc<Connection<Socket>>) {
+    fn is_awaited(connection: &Arc<super::Connection<Socket>>) {
         super::driving::note(connection);
     }
 

@@ -14,6 +14,8 @@ pub(super) struct ConnectionState<C> {
     pub(super) is_blocked: bool,
     /// The ticket of the thread that drives; none if the I/O thread does.
     pub(super) driver: Option<u64>,
+    // Elsewhere no thread of a user drives.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code))]
     pub(super) tickets: u64,
     /// A thread has driven since the I/O thread last looked.
     pub(super) was_driven: bool,
