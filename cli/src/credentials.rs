@@ -1,6 +1,6 @@
 //! Who we are towards the servers: from the command line, from files that nobody else may read, or from the environment.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 use zkrecipes::{Auth, SaslOptions, TlsOptions};
 
 use crate::outcome::{self, Failure, Outcome};
+use crate::system::files::exposure;
 
 /// What makes us who we are. A certificate is of no use without its key.
 const VARIABLES: [&str; 6] = [
@@ -121,18 +122,6 @@ pub(crate) fn secret_file(file: &Path, from: &str) -> Outcome<Zeroizing<String>>
     match std::str::from_utf8(&content) {
         Ok(text) => Ok(Zeroizing::new(text.to_owned())),
         Err(_) => Err(failure("is no text".to_owned())),
-    }
-}
-
-/// Who else may read or write it.
-fn exposure(known: &Metadata) -> Option<String> {
-    use std::os::unix::fs::MetadataExt;
-    // SAFETY: it only answers a number.
-    let own = unsafe { libc::geteuid() };
-    match known.mode() & 0o777 {
-        _ if known.uid() != own && known.uid() != 0 => Some("belongs to somebody else".to_owned()),
-        mode if mode & 0o077 != 0 => Some(format!("can be reached by others (its mode is {mode:o})")),
-        _ => None,
     }
 }
 

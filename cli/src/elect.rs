@@ -30,8 +30,9 @@ use crate::under;
 ///
 /// When the leadership is lost (its session ended, its node was deleted) or
 /// somebody asks for it (zkrecipes break, a candidate with a higher priority),
-/// the command and the processes it started get TERM, and KILL after the grace.
-/// Then it stands again, and runs the command again once it leads again.
+/// the command and the processes it started get TERM, and KILL after the grace
+/// (on Windows they are ended at once). Then it stands again, and runs the
+/// command again once it leads again.
 ///
 /// With --healthy it stands only while that command, which sh runs every five
 /// seconds, ends with 0. When it ends with something else, the leadership is

@@ -1,21 +1,21 @@
 //! Telling what changes, until a signal or the time given ends it.
 
-use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{io, thread};
 
 use zkrecipes::drive::{self, CancelToken};
 use zkrecipes::{Client, Feed, State, Subscription};
 
 use crate::common::Common;
 use crate::outcome::{self, Failure, INTERNAL, Outcome};
-use crate::signals::Signals;
 use crate::skipped;
+use crate::system::signals::{SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, Signals};
+use crate::system::streams;
 
 /// The signals that end it.
-pub(crate) const ENDING: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+pub(crate) const ENDING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
 /// Says when no server answers, and when one does again.
 pub(crate) fn tell_outages(client: &Client) -> Subscription {
@@ -63,27 +63,20 @@ pub(crate) fn until_ended(common: Common, work: impl FnOnce(&Client, &CancelToke
     let signals = Signals::catch(&ENDING, move |_| withdrawing.cancel())
         .map_err(|error| Failure::new(INTERNAL, format!("cannot catch signals: {error}")))?;
     let is_read = Arc::new(AtomicBool::new(true));
-    watch_reader(io::stdout().as_raw_fd(), is_read.clone(), cancel.clone());
+    watch_reader(is_read.clone(), cancel.clone());
     let outcome = common.with_client(&cancel, |client| work(client, &cancel));
     match signals.ending() {
-        Some(libc::SIGINT) => Ok(0),
+        Some(SIGINT) => Ok(0),
         Some(signal) => Err(Failure::signal(signal)),
-        None if !is_read.load(Ordering::Acquire) => Err(Failure::signal(libc::SIGPIPE)),
+        None if !is_read.load(Ordering::Acquire) => Err(Failure::signal(SIGPIPE)),
         None => outcome,
     }
 }
 
 /// Withdraws when nobody reads the pipe any more that is written to: there may be nothing to write for long.
-fn watch_reader(pipe: RawFd, is_read: Arc<AtomicBool>, cancel: CancelToken) {
+fn watch_reader(is_read: Arc<AtomicBool>, cancel: CancelToken) {
     let wait = move || {
-        let mut pipe = libc::pollfd { fd: pipe, events: 0, revents: 0 };
-        // SAFETY: one valid entry, which outlives the call.
-        while unsafe { libc::poll(&mut pipe, 1, -1) } < 0 {
-            if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-                return;
-            }
-        }
-        if pipe.revents & libc::POLLERR != 0 {
+        if streams::wait_until_unread() {
             is_read.store(false, Ordering::Release);
             cancel.cancel();
         }

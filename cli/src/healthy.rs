@@ -4,8 +4,7 @@
 //! 2. A check that has not ended when the next one is due is killed, with what it started, and counts as not healthy.
 //! 3. The checks end with what they are for.
 
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,8 +13,9 @@ use std::time::{Duration, Instant};
 use zkrecipes::Election;
 
 use crate::credentials;
-use crate::job::{Desk, await_end};
+use crate::job::Desk;
 use crate::outcome::say;
+use crate::system::processes::{Tree, end_of, shell};
 
 /// More often nobody would hear anything else.
 const LEAST: Duration = Duration::from_millis(100);
@@ -98,19 +98,18 @@ impl Check {
         sender: &Sender<CheckNews>,
         news: &Receiver<CheckNews>,
     ) -> Option<Result<(), String>> {
-        let mut command = Command::new("sh");
-        // A group of its own, so that all that it starts can be killed.
-        command.arg("-c").arg(&self.command).process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
+        let mut command = shell(&self.command);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
         if !self.has_credentials {
             credentials::withhold(&mut command);
         }
-        let mut child = match desk.spawn_beside(&mut command) {
-            Ok(child) => child,
-            Err(error) => return Some(Err(format!("cannot run sh: {error}"))),
+        let (mut child, mut tree) = match desk.spawn_beside(&mut command) {
+            Ok(spawned) => spawned,
+            Err(error) => return Some(Err(format!("cannot run a shell: {error}"))),
         };
-        let (id, ended) = (child.id() as i32, sender.clone());
+        let (await_end, ended) = (end_of(&child), sender.clone());
         std::thread::spawn(move || {
-            await_end(id);
+            await_end();
             // Nobody checks any more.
             let _ = ended.send(CheckNews::Ended(number));
         });
@@ -119,11 +118,11 @@ impl Check {
                 Ok(CheckNews::Ended(which)) if which == number => break,
                 Ok(CheckNews::Ended(_)) => {}
                 Ok(CheckNews::Stopped) => {
-                    kill(&mut child);
+                    kill(&mut child, &mut tree);
                     return None;
                 }
                 Err(_) => {
-                    kill(&mut child);
+                    kill(&mut child, &mut tree);
                     return Some(Err(format!("{:?} had not ended after {:?}", self.command, self.every)));
                 }
             }
@@ -137,8 +136,7 @@ impl Check {
 }
 
 /// With all that it has started. It was not waited for yet, so nobody else has its number.
-fn kill(child: &mut Child) {
-    // SAFETY: plain numbers.
-    unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
+fn kill(child: &mut Child, tree: &mut Tree) {
+    tree.kill_group();
     let _ = child.wait();
 }

@@ -8,8 +8,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -20,12 +19,13 @@ use zkrecipes::{Error, ErrorKind};
 
 use crate::credentials;
 use crate::outcome::{CANNOT_RUN, Failure, INTERNAL, NOT_FOUND, Outcome, say};
-use crate::processes::Tree;
-use crate::signals::{Signal, Signals, is_ending};
+use crate::system::processes::{Bond, Tree, code_of, end_of};
+use crate::system::signals::{
+    SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, Signal, Signals, is_ending,
+};
 use crate::under::Under;
 
-const PASSED_ON: [i32; 7] =
-    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGWINCH];
+const PASSED_ON: [i32; 7] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH];
 
 /// What happens to the command when what is held is lost, or asked for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -138,16 +138,15 @@ impl Desk {
         if self.cancel.is_cancelled() || self.signals.ending().is_some_and(is_final) {
             return Err(Failure::withdrawn());
         }
-        let mut child = self.spawn(job, under)?;
+        let (mut child, mut tree) = self.spawn(job, under)?;
         under.listen(sender);
-        let (id, ended) = (child.id() as i32, sender.clone());
+        let (await_end, ended) = (end_of(&child), sender.clone());
         std::thread::spawn(move || {
-            await_end(id);
+            await_end();
             let _ = ended.send(News::Ended);
         });
         begun();
-        let mut tree = Tree::of(id);
-        let seen = job.attend(&mut tree, id, news);
+        let seen = job.attend(&mut tree, news);
         let status = child
             .wait()
             .map_err(|error| Failure::new(INTERNAL, format!("the command's status is unknown: {error}")))?;
@@ -170,11 +169,11 @@ impl Desk {
     }
 
     /// Spawns what runs beside the commands, without their signals.
-    pub(crate) fn spawn_beside(&self, command: &mut Command) -> std::io::Result<Child> {
-        self.signals.spawn(command, true)
+    pub(crate) fn spawn_beside(&self, command: &mut Command) -> std::io::Result<(Child, Tree)> {
+        self.signals.spawn(command, Bond::Apart)
     }
 
-    fn spawn(&self, job: &Job, under: &impl Under) -> Outcome<Child> {
+    fn spawn(&self, job: &Job, under: &impl Under) -> Outcome<(Child, Tree)> {
         let mut command = Command::new(&job.command[0]);
         command.args(&job.command[1..]).envs(under.environment());
         if !job.has_credentials {
@@ -184,8 +183,8 @@ impl Desk {
         if input.is_some() {
             command.stdin(Stdio::piped());
         }
-        let spawned = self.signals.spawn(&mut command, job.on_loss == Then::Kill);
-        let mut child = spawned.map_err(|error| {
+        let bond = if job.on_loss == Then::Kill { Bond::EndsWithUs } else { Bond::GoesOn };
+        let (mut child, tree) = self.signals.spawn(&mut command, bond).map_err(|error| {
             let status = match error.kind() {
                 std::io::ErrorKind::NotFound => NOT_FOUND,
                 _ => CANNOT_RUN,
@@ -196,7 +195,7 @@ impl Desk {
             // A command need not read all of it.
             std::thread::spawn(move || drop(stdin.write_all(&input)));
         }
-        Ok(child)
+        Ok((child, tree))
     }
 }
 
@@ -206,7 +205,7 @@ fn lock(running: &Running) -> MutexGuard<'_, BTreeMap<usize, Sender<News>>> {
 
 /// Whether the signal means that all is to end, and is not only something between people and the command.
 fn is_final(number: i32) -> bool {
-    matches!(number, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT)
+    matches!(number, SIGINT | SIGTERM | SIGHUP | SIGQUIT)
 }
 
 /// What was seen while the command ran.
@@ -218,7 +217,7 @@ struct Attended {
 
 impl Job {
     /// Attends to the command until it ends.
-    fn attend(&self, tree: &mut Tree, id: i32, news: &Receiver<News>) -> Attended {
+    fn attend(&self, tree: &mut Tree, news: &Receiver<News>) -> Attended {
         let mut seen = Attended { lost: false, was_killed: false, kill_at: None };
         loop {
             let received = match seen.kill_at {
@@ -228,8 +227,7 @@ impl Job {
             let then = match received {
                 Ok(News::Signal(signal)) => {
                     if !signal.reached_group {
-                        // SAFETY: plain numbers; the child was not waited for yet.
-                        unsafe { libc::kill(id, signal.number) };
+                        tree.pass_on(signal.number);
                     }
                     continue;
                 }
@@ -260,24 +258,4 @@ impl Job {
             }
         }
     }
-}
-
-/// Waits for the end of a child, but leaves it to be waited for: until then nobody else gets its number, and a signal
-/// that we send it cannot reach a stranger.
-pub(crate) fn await_end(id: i32) {
-    loop {
-        // SAFETY: a siginfo of zeros is a valid one to write to.
-        let ended = unsafe {
-            let mut info: libc::siginfo_t = std::mem::zeroed();
-            libc::waitid(libc::P_PID, id as libc::id_t, &mut info, libc::WEXITED | libc::WNOWAIT)
-        };
-        if ended == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
-            return;
-        }
-    }
-}
-
-/// As shells tell it: 128 and the signal for a command that was killed.
-fn code_of(status: ExitStatus) -> i32 {
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }

@@ -4,8 +4,8 @@
 //! - `ls --recursive`, `top`, `serve`: what is in use below a path (`survey` reads, `history` tells who took over,
 //!   `screen` is the terminal).
 //! - `break`: asks a contender to let go, and deletes its node when it does not (`revoke`).
-//! - `lock`: runs a command under a lock (`job` runs it, `under` is what it runs under, `signals` passes signals on,
-//!   `processes` ends what it started).
+//! - `lock`: runs a command under a lock (`job` runs it, `under` is what it runs under).
+//! - `system` has what differs by the system: signals, what a command started, the terminal.
 //! - `elect`: runs a command while it leads; `leader`: who does.
 //! - `members`: who is in a group.
 //! - `services`: which services there are, and their instances.
@@ -46,15 +46,14 @@ mod overwriting;
 mod pages;
 mod partition;
 mod partitions;
-mod processes;
 mod queue;
 mod revoke;
 mod screen;
 mod serve;
 mod services;
-mod signals;
 mod skipped;
 mod survey;
+mod system;
 mod table;
 mod top;
 mod two_phase;

@@ -39,8 +39,9 @@ use crate::under;
 /// command and the processes it started get TERM, and KILL after the grace;
 /// the status is then 76. Processes that have detached themselves are not
 /// reached. If zkrecipes itself is killed, the command gets TERM (on Linux,
-/// unless --on-loss continue). Ctrl-Z stops both, and the lock is lost after
-/// the session timeout.
+/// unless --on-loss continue). On Windows all of them are ended at once in
+/// both cases. Ctrl-Z stops both, and the lock is lost after the session
+/// timeout.
 ///
 /// Without --shared, --write and --permits it takes a lock: one holder.
 #[derive(clap::Args)]

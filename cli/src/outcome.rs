@@ -5,6 +5,8 @@ use std::io::{self, Write};
 
 use zkrecipes::{Error, ErrorKind};
 
+use crate::system::signals::SIGPIPE;
+
 /// The exit status, or why there is none but this.
 pub(crate) type Outcome<T = i32> = Result<T, Failure>;
 
@@ -109,7 +111,7 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Outcome {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => Ok(0),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::signal(libc::SIGPIPE)),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::signal(SIGPIPE)),
         Err(error) => Err(Failure::new(OUTPUT, format!("cannot write the output: {error}"))),
     }
 }

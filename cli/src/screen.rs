@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::thread::JoinHandle;
 
 use crate::outcome::{self, Outcome};
+use crate::system::terminal::{self, Raw, Stop, Typed};
 
 /// A key that was typed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -56,20 +55,22 @@ pub(crate) type Pieces = Vec<(Look, String)>;
 
 /// The screen, from [`Screen::open`] until it is dropped, which leaves it as it was.
 pub(crate) struct Screen {
-    before: Option<libc::termios>,
     has_colours: bool,
     shown: Vec<String>,
     size: (usize, usize),
+    /// Dropped after what is above has been left.
+    _raw: Option<Raw>,
 }
 
 impl Screen {
     pub(crate) fn open() -> Outcome<Screen> {
-        let before = raw();
+        let raw = Raw::enter();
+        terminal::understand_escapes();
         // The other screen, without a cursor, where no line is continued in the next.
         outcome::print("\x1b[?1049h\x1b[?25l\x1b[?7l")?;
         let has_colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
-        Ok(Screen { before, has_colours, shown: Vec::new(), size: (0, 0) })
+        Ok(Screen { has_colours, shown: Vec::new(), size: (0, 0), _raw: raw })
     }
 
     /// Shows these lines, each cut where the screen ends. Only what differs from what is shown is written.
@@ -115,43 +116,14 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         let _ = outcome::print("\x1b[?7h\x1b[?25h\x1b[?1049l");
-        if let Some(before) = &self.before {
-            // SAFETY: what was found there.
-            unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSADRAIN, before) };
-        }
     }
-}
-
-/// Keys come at once and are not shown; signals are still sent. `None` where stdin is no terminal.
-fn raw() -> Option<libc::termios> {
-    let mut found = MaybeUninit::uninit();
-    // SAFETY: written when the call succeeds, and read only then.
-    let before: libc::termios = unsafe {
-        if libc::tcgetattr(libc::STDIN_FILENO, found.as_mut_ptr()) != 0 {
-            return None;
-        }
-        found.assume_init()
-    };
-    let mut raw = before;
-    raw.c_lflag &= !(libc::ICANON | libc::ECHO);
-    // Stopped, it would leave the terminal like this to whoever comes next.
-    raw.c_cc[libc::VSUSP] = 0;
-    // SAFETY: a valid termios.
-    unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSADRAIN, &raw) };
-    Some(before)
 }
 
 /// Columns and lines of the terminal.
 pub(crate) fn size() -> (usize, usize) {
-    // SAFETY: a winsize of zeros is a valid one to write to.
-    let size = unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &mut size);
-        size
-    };
-    match (size.ws_col, size.ws_row) {
+    match terminal::size() {
         (0, _) | (_, 0) => (80, 24),
-        (columns, lines) => (columns.into(), lines.into()),
+        size => size,
     }
 }
 
@@ -213,38 +185,16 @@ pub(crate) fn cut_front(text: &str, room: usize) -> String {
 
 /// Tells the keys that are typed, from a thread of its own, until it is dropped.
 pub(crate) struct Keys {
-    stop: Option<OwnedFd>,
+    stop: Option<Stop>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Keys {
     pub(crate) fn read(mut tell: impl FnMut(Key) + Send + 'static) -> io::Result<Keys> {
-        let mut ends = [0; 2];
-        // SAFETY: room for two descriptors, which nobody else owns.
-        let (stopped, stop) = unsafe {
-            if libc::pipe(ends.as_mut_ptr()) < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
-        };
+        let (mut typed, stop) = Typed::open()?;
         let reading = move || {
-            let entry = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-            let mut waited = [entry(libc::STDIN_FILENO), entry(stopped.as_raw_fd())];
-            let mut buffer = [0u8; 64];
-            loop {
-                // SAFETY: two valid entries.
-                if unsafe { libc::poll(waited.as_mut_ptr(), 2, -1) } < 0 {
-                    continue;
-                }
-                if waited[1].revents != 0 {
-                    return;
-                }
-                // SAFETY: as many bytes as there is room for.
-                let count = unsafe { libc::read(libc::STDIN_FILENO, buffer.as_mut_ptr().cast(), 64) };
-                match usize::try_from(count) {
-                    Ok(0) | Err(_) => return,
-                    Ok(count) => keys(&buffer[..count]).into_iter().for_each(&mut tell),
-                }
+            while let Some(bytes) = typed.next() {
+                keys(&bytes).into_iter().for_each(&mut tell);
             }
         };
         let thread = std::thread::Builder::new().name("zkrecipes-keys".to_owned()).spawn(reading)?;

@@ -14,8 +14,8 @@ use crate::help::examples;
 use crate::history::{HandOff, History};
 use crate::outcome::{Failure, INTERNAL, Outcome};
 use crate::screen::{self, Key, Keys, Look, Pieces, Screen};
-use crate::signals::{self, Signals};
 use crate::survey::{self, Line, Looking};
+use crate::system::signals::{self, SIGINT, SIGWINCH, Signals};
 use crate::table;
 
 /// How often the ages move.
@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     let (sender, events) = channel();
     let cancel = CancelToken::new();
     let (withdrawing, telling) = (cancel.clone(), sender.clone());
-    let caught = [&ENDING[..], &[libc::SIGWINCH]].concat();
+    let caught = [&ENDING[..], &[SIGWINCH]].concat();
     let signals = Signals::catch(&caught, move |signal| {
         let is_end = signals::is_ending(signal.number);
         if is_end {
@@ -98,7 +98,7 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     let outcome = common.with_client(&cancel, |client| show(client, &args, sender, &events));
     match signals.ending() {
         // The usual way to end it.
-        Some(libc::SIGINT) => Ok(0),
+        Some(SIGINT) => Ok(0),
         Some(signal) => Err(Failure::signal(signal)),
         None => outcome,
     }

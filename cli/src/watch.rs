@@ -12,7 +12,8 @@ use crate::contenders::{Fingerprint, Onlooker, Row, Seen};
 use crate::follow::{self, ENDING};
 use crate::help::examples;
 use crate::outcome::{self, Failure, INTERNAL, Outcome};
-use crate::signals::Signals;
+use crate::system::signals::{SIGINT, Signals};
+use crate::system::terminal;
 use crate::{screen, survey, table};
 
 /// How often to look whether anybody came or went: a small read or three, however many there are.
@@ -64,6 +65,9 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     .map_err(|error| Failure::new(INTERNAL, format!("cannot catch signals: {error}")))?;
     let until = limit.map(|limit| Instant::now() + limit);
     let on_terminal = std::io::stdout().is_terminal() && !is_json;
+    if on_terminal {
+        terminal::understand_escapes();
+    }
     let view = if on_terminal { View::Table } else { View::Lines { is_json, known: Vec::new() } };
     let outcome = common.looking(&cancel, |onlooker| {
         // A table has a line of its own for it.
@@ -76,7 +80,7 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     });
     match signals.ending() {
         // The usual way to end it.
-        Some(libc::SIGINT) => Ok(0),
+        Some(SIGINT) => Ok(0),
         Some(signal) => Err(Failure::signal(signal)),
         None => outcome,
     }

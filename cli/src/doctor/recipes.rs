@@ -12,6 +12,7 @@ use super::millis;
 use super::report::{Level, Report};
 use super::server::{self, Conf};
 use crate::outcome::{self, Outcome};
+use crate::system;
 
 /// What ZooKeeper counts time in unless it is told otherwise.
 const USUAL_TICK: Duration = Duration::from_secs(2);
@@ -50,7 +51,7 @@ pub(super) fn check(
     options: &ClientOptions,
     report: &mut Report,
 ) -> Outcome<()> {
-    let began = (Instant::now(), boot_time());
+    let began = (Instant::now(), system::clock::now());
     let confs = conf_of(servers, options);
     let until = Instant::now() + options.connect_timeout + LIMIT;
     let trying = at_the_same_time(servers, |at, server| {
@@ -306,8 +307,8 @@ impl Ticks {
 
 /// Whether the clock by which leases are kept, which also counts while the machine sleeps, goes as the other one does.
 fn clock(since: (Instant, Duration), report: &mut Report) {
-    let clock = LEASES.1;
-    let (by_one, by_other) = (since.0.elapsed(), boot_time().saturating_sub(since.1));
+    let clock = system::clock::NAME;
+    let (by_one, by_other) = (since.0.elapsed(), system::clock::now().saturating_sub(since.1));
     let (level, sentence) = match by_one.abs_diff(by_other) > by_one / 20 + Duration::from_millis(20) {
         true => (
             Level::Failure,
@@ -316,19 +317,6 @@ fn clock(since: (Instant, Duration), report: &mut Report) {
         false => (Level::Fine, format!("{clock}, by which leases are kept, goes right")),
     };
     report.add(level, "clock", sentence);
-}
-
-/// The clock of core/src/session/system_clock.rs.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const LEASES: (libc::clockid_t, &str) = (libc::CLOCK_BOOTTIME, "CLOCK_BOOTTIME");
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-const LEASES: (libc::clockid_t, &str) = (libc::CLOCK_MONOTONIC, "CLOCK_MONOTONIC");
-
-fn boot_time() -> Duration {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes to a timespec of ours.
-    unsafe { libc::clock_gettime(LEASES.0, &mut now) };
-    Duration::new(now.tv_sec.try_into().unwrap_or(0), now.tv_nsec.try_into().unwrap_or(0))
 }
 
 async fn containers(client: &Client, path: &str, report: &mut Report) -> Result<()> {

@@ -4,7 +4,6 @@
 //! somebody is ready to put it is put together.
 
 use std::io::{BufRead, BufReader, stdin};
-use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
@@ -18,7 +17,8 @@ use crate::common::Common;
 use crate::follow::ENDING;
 use crate::help::examples;
 use crate::outcome::{Failure, INTERNAL, NOT_ACQUIRED, Outcome};
-use crate::signals::Signals;
+use crate::system::signals::Signals;
+use crate::system::streams;
 use crate::under;
 
 /// As many as are read before somebody puts them.
@@ -230,7 +230,7 @@ impl Handle {
 
 /// 0 where nobody knows: a pipe has no size.
 fn size_of_stdin() -> u64 {
-    let file = stdin().as_fd().try_clone_to_owned().map(std::fs::File::from);
-    file.and_then(|file| file.metadata())
+    streams::stdin()
+        .and_then(|file| file.metadata())
         .map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 })
 }

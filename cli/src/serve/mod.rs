@@ -26,8 +26,8 @@ use crate::follow::ENDING;
 use crate::help::examples;
 use crate::history::{HandOff, History};
 use crate::outcome::{self, Failure, INTERNAL, Outcome};
-use crate::signals::Signals;
 use crate::survey::{self, Looking};
+use crate::system::signals::{SIGINT, Signals};
 use crate::table;
 
 /// What is in use below a path, as a page in a browser
@@ -181,7 +181,7 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     });
     match signals.ending() {
         // The usual way to end it.
-        Some(libc::SIGINT) => Ok(0),
+        Some(SIGINT) => Ok(0),
         Some(signal) => Err(Failure::signal(signal)),
         None => outcome,
     }

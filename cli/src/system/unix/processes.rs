@@ -2,7 +2,19 @@
 //!
 //! Processes that detached themselves from the command before it was ended are not reached.
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
+
+/// What becomes of a command without us.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Bond {
+    /// It ends with us, where the system sees to it.
+    EndsWithUs,
+    GoesOn,
+    /// As the first, in a process group of its own: all that it starts can be killed, and Ctrl-C does not reach it.
+    Apart,
+}
 
 /// A process, told from a later one with the same number by when it started.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -21,8 +33,24 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    pub(crate) fn of(root: i32) -> Tree {
-        Tree { root: Some(root), others: Vec::new() }
+    pub(crate) fn of(root: &Child) -> Tree {
+        Tree { root: Some(root.id() as i32), others: Vec::new() }
+    }
+
+    /// Passes a signal on to the command alone.
+    pub(crate) fn pass_on(&self, number: i32) {
+        if let Some(root) = self.root {
+            // SAFETY: plain numbers; the child was not waited for yet.
+            unsafe { libc::kill(root, number) };
+        }
+    }
+
+    /// Kills what is [`Bond::Apart`], with all that it has started.
+    pub(crate) fn kill_group(&mut self) {
+        if let Some(root) = self.root {
+            // SAFETY: as above.
+            unsafe { libc::kill(-root, libc::SIGKILL) };
+        }
     }
 
     /// Asks everybody to end.
@@ -62,10 +90,7 @@ impl Tree {
     }
 
     fn signal(&self, number: i32) {
-        if let Some(root) = self.root {
-            // SAFETY: plain numbers; the child was not waited for yet.
-            unsafe { libc::kill(root, number) };
-        }
+        self.pass_on(number);
         for process in &self.others {
             if started(process.id) == Some(process.started) {
                 // SAFETY: plain numbers.
@@ -100,6 +125,34 @@ impl Tree {
     fn look(&mut self) -> bool {
         false
     }
+}
+
+/// What waits for the end of a child, but leaves it to be waited for: until then nobody else gets its number, and a signal
+/// that we send it cannot reach a stranger.
+pub(crate) fn end_of(child: &Child) -> impl FnOnce() + Send + use<> {
+    let id = child.id();
+    move || loop {
+        // SAFETY: a siginfo of zeros is a valid one to write to.
+        let ended = unsafe {
+            let mut info: libc::siginfo_t = std::mem::zeroed();
+            libc::waitid(libc::P_PID, id, &mut info, libc::WEXITED | libc::WNOWAIT)
+        };
+        if ended == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
+            return;
+        }
+    }
+}
+
+/// What runs a line as people type it.
+pub(crate) fn shell(line: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(line);
+    command
+}
+
+/// As shells tell it: 128 and the signal for a command that was killed.
+pub(crate) fn code_of(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
 /// When the process started, unless it has ended.

@@ -8,9 +8,13 @@ use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::JoinHandle;
+
+pub(crate) use libc::{SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+
+use super::processes::{Bond, Tree};
 
 /// Where the handler writes; -1 while nothing is caught.
 static PIPE: AtomicI32 = AtomicI32::new(-1);
@@ -96,7 +100,10 @@ impl Signals {
 
     /// Spawns the command with the signals as this process found them. None that comes in between is missed: it waits
     /// until the command has replaced us in the child.
-    pub(crate) fn spawn(&self, command: &mut Command, dies_with_us: bool) -> io::Result<std::process::Child> {
+    pub(crate) fn spawn(&self, command: &mut Command, bond: Bond) -> io::Result<(Child, Tree)> {
+        if bond == Bond::Apart {
+            command.process_group(0);
+        }
         let mut all = MaybeUninit::uninit();
         let mut mask = MaybeUninit::uninit();
         // SAFETY: the first call writes the set that the second reads; the second writes the mask that was.
@@ -113,7 +120,7 @@ impl Signals {
                 for (number, action) in &before {
                     check(libc::sigaction(*number, action, std::ptr::null_mut()))?;
                 }
-                if dies_with_us {
+                if bond != Bond::GoesOn {
                     die_with(us)?;
                 }
                 check_code(libc::pthread_sigmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut()))
@@ -122,7 +129,10 @@ impl Signals {
         let child = command.spawn();
         // SAFETY: the mask that was found above.
         check_code(unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut()) })?;
-        child
+        child.map(|child| {
+            let tree = Tree::of(&child);
+            (child, tree)
+        })
     }
 }
 

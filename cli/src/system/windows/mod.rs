@@ -1,0 +1,8 @@
+//! Windows.
+
+pub(crate) mod clock;
+pub(crate) mod files;
+pub(crate) mod processes;
+pub(crate) mod signals;
+pub(crate) mod streams;
+pub(crate) mod terminal;
