@@ -5,11 +5,28 @@
 # The testing kit, libzkrecipes_testing.so, is linked against the libzkrecipes.so in the same folder, which comes first: what it
 # takes of it has the versions that it has there.
 #
+# For Windows it makes a zkrecipes.dll, and beside it what programs are linked with: libzkrecipes.dll.a for gcc and clang, and
+# zkrecipes.def, of which every other linker makes its own.
+#
 # CC is the compiler that links, and ZKR_CC that for another system.
 set -euo pipefail
 archive=$1 library=$2
 cd "$(dirname "$0")/.."
 major=$(sed -n 's/^version = "\([0-9]*\).*"/\1/p' Cargo.toml | head -n 1)
+
+if [ "${library%.dll}" != "$library" ]; then
+    name=$(basename "${library%.dll}") folder=$(dirname "$library") needs=()
+    [ "$name" = zkrecipes ] || needs=("$folder/libzkrecipes.dll.a")
+    {
+        echo "LIBRARY $name.dll"
+        echo EXPORTS
+        "${NM:-nm}" --extern-only --defined-only "$archive" 2>/dev/null | awk '$2 == "T" && $3 ~ /^zkr_/ { print "    " $3 }' | sort -u
+    } >"$folder/$name.def"
+    # Nothing of the compiler's own is needed at run time.
+    # shellcheck disable=SC2086 # the compiler may be several words
+    exec ${ZKR_CC:-${CC:-cc}} -shared -static -o "$library" "$folder/$name.def" -Wl,--gc-sections -Wl,--out-implib,"$folder/lib$name.dll.a" \
+        "$archive" ${needs[@]+"${needs[@]}"} -lws2_32 -lbcrypt -lntdll -luserenv
+fi
 
 map=ffi/zkrecipes.map needs=()
 if [ "$(basename "$library")" = libzkrecipes_testing.so ]; then

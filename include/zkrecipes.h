@@ -1516,7 +1516,8 @@ zkr_status zkr_client_on_state(zkr_client *client,
                                zkr_error **error);
 
 /**
- * A file descriptor for poll, epoll, libuv, glib: readable while callbacks wait for zkr_client_dispatch.
+ * A file descriptor for poll, epoll, libuv, glib: readable while callbacks wait for zkr_client_dispatch. On Windows it is a
+ * socket, for select, WSAPoll and libuv.
  *
  * From the first call on, all callbacks of this client run inside zkr_client_dispatch and nowhere else; ask before
  * starting anything asynchronous. The descriptor belongs to the client: do not read or close it. A negative number is

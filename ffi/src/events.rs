@@ -5,8 +5,8 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::ffi::c_void;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ffi::{c_int, c_void};
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,7 @@ use crate::cancel;
 use crate::error::{self, Fault, status, zkr_error, zkr_status};
 use crate::guard;
 use crate::handle::{self, Object};
+use crate::system::wakeup::Wakeup;
 
 /// The end of a verb that has nothing to hand over. The error is NULL on success and only lent for the callback.
 pub type zkr_done_callback =
@@ -342,13 +343,13 @@ impl Queue {
             losses: VecDeque::new(),
             jobs: VecDeque::new(),
             dispatching: false,
-            wakeup: Some(Wakeup::new()?),
+            wakeup: Some(Wakeup::new().map_err(|cause| no_descriptor(&cause))?),
         };
         Ok(Queue { state: Mutex::new(state), changed: Condvar::new() })
     }
 
-    pub(crate) fn fd(&self) -> Option<RawFd> {
-        lock(&self.state).wakeup.as_ref().map(|wakeup| wakeup.reading.as_raw_fd())
+    pub(crate) fn fd(&self) -> Option<c_int> {
+        lock(&self.state).wakeup.as_ref().map(Wakeup::number)
     }
 
     pub(crate) fn push(&self, turn: Turn, job: Job) {
@@ -427,67 +428,7 @@ impl Queue {
     }
 }
 
-/// A file descriptor that is readable from `raise` until `lower`.
-struct Wakeup {
-    reading: OwnedFd,
-    #[cfg(not(target_os = "linux"))]
-    writing: OwnedFd,
-}
-
-impl Wakeup {
-    #[cfg(target_os = "linux")]
-    fn new() -> Result<Wakeup> {
-        // SAFETY: eventfd takes two numbers and gives a new descriptor or -1.
-        let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-        if fd < 0 {
-            return Err(no_descriptor());
-        }
-        // SAFETY: a descriptor just opened belongs to nobody else.
-        Ok(Wakeup { reading: unsafe { OwnedFd::from_raw_fd(fd) } })
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn new() -> Result<Wakeup> {
-        let mut ends = [0; 2];
-        // SAFETY: pipe fills the two descriptors it is given room for; they belong to nobody else.
-        unsafe {
-            if libc::pipe(ends.as_mut_ptr()) != 0 {
-                return Err(no_descriptor());
-            }
-            for end in ends {
-                libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC);
-                libc::fcntl(end, libc::F_SETFL, libc::O_NONBLOCK);
-            }
-            Ok(Wakeup { reading: OwnedFd::from_raw_fd(ends[0]), writing: OwnedFd::from_raw_fd(ends[1]) })
-        }
-    }
-
-    #[cfg(target_os = "linux")]
-    fn writing_end(&self) -> RawFd {
-        self.reading.as_raw_fd()
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn writing_end(&self) -> RawFd {
-        self.writing.as_raw_fd()
-    }
-
-    fn raise(&self) {
-        // SAFETY: eight bytes of our own into a descriptor of our own.
-        unsafe { libc::write(self.writing_end(), (&raw const ONE).cast(), 8) };
-    }
-
-    fn lower(&self) {
-        let mut heard = 0u64;
-        // SAFETY: as above; the descriptor does not block when there is nothing to read.
-        while unsafe { libc::read(self.reading.as_raw_fd(), (&raw mut heard).cast(), 8) } == 8 {}
-    }
-}
-
-static ONE: u64 = 1;
-
-fn no_descriptor() -> Error {
-    let cause = std::io::Error::last_os_error();
+fn no_descriptor(cause: &io::Error) -> Error {
     Error::new(
         ErrorKind::Internal,
         format!("no file descriptor for events ({cause}); close some, or raise the limit"),

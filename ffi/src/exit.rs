@@ -6,6 +6,7 @@ use std::time::Duration;
 use zkrecipes::drive;
 
 use crate::guard;
+use crate::system::process;
 
 /// How long an exit may be held up by servers that do not answer.
 const LIMIT: Duration = Duration::from_millis(900);
@@ -13,11 +14,7 @@ const LIMIT: Duration = Duration::from_millis(900);
 /// Ends the sessions that are open when main returns or exit is called; the first call decides.
 pub(crate) fn watch() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: a plain function that lives as long as the library, which is never unmapped. Should there be no room
-        // for it, sessions are left to their timeout, as a kill leaves them.
-        unsafe { libc::atexit(end_sessions) };
-    });
+    ONCE.call_once(|| process::at_exit(end_sessions));
 }
 
 extern "C" fn end_sessions() {

@@ -9,6 +9,8 @@ use std::sync::{Arc, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuar
 
 use zkrecipes::{Error, ErrorKind, Result};
 
+use crate::system::process;
+
 /// What can stand behind a handle.
 pub(crate) trait Object: Any + Send + Sync {
     /// The opaque C type that the handle poses as.
@@ -183,12 +185,7 @@ fn cast<T: Object>(object: AnyObject) -> Arc<T> {
 /// have. So the thread that forks holds the table itself meanwhile, as malloc does with its own locks.
 fn watch_forks() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: the three handlers are plain functions that live as long as the library, which is never unmapped.
-        unsafe {
-            libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child))
-        };
-    });
+    ONCE.call_once(|| process::watch_forks(before_fork, after_fork_in_parent, after_fork_in_child));
 }
 
 struct HeldAcrossFork(UnsafeCell<Option<RwLockWriteGuard<'static, Table>>>);
@@ -269,6 +266,7 @@ mod tests {
         assert!(take::<Pear>(handle).is_some());
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_handle_of_the_parent_process_is_forked() {
         let handle = publish(Apple(1)).unwrap();

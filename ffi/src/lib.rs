@@ -21,6 +21,7 @@ mod handle;
 mod input;
 mod options;
 mod sized;
+mod system;
 mod verbs;
 
 // In the order in which the header shows them.

@@ -33,7 +33,10 @@ fn stand_in(out: &Path, soname: &str) {
     let source = out.join("zkrecipes.c");
     std::fs::write(&source, "void zkr_error_new(void) {}\nvoid zkr_strings_new(void) {}\n")
         .expect("a place to write");
-    let status = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()))
+    let target = std::env::var("TARGET").unwrap_or_default().replace('-', "_");
+    let compiler =
+        [format!("CC_{target}").as_str(), "CC"].into_iter().find_map(|name| std::env::var(name).ok());
+    let status = Command::new(compiler.unwrap_or_else(|| "cc".to_owned()))
         .args(["-shared", "-nostdlib", "-fPIC", &format!("-Wl,-soname,{soname}"), "-o"])
         .arg(out.join("libzkrecipes.so"))
         .arg(&source)

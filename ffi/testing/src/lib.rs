@@ -7,7 +7,7 @@
 // Every exported function takes pointers from C; the header and the guard say what is promised about them.
 #![allow(clippy::missing_safety_doc, clippy::not_unsafe_ptr_arg_deref)]
 // The files that the library has too offer more than is needed here.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 mod error;
 
@@ -25,6 +25,9 @@ mod sized;
 
 #[path = "../../src/status.rs"]
 mod status;
+
+#[path = "../../src/system/mod.rs"]
+mod system;
 
 mod verbs;
 

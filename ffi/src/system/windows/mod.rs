@@ -1,0 +1,5 @@
+//! Windows.
+
+pub(crate) mod library;
+pub(crate) mod process;
+pub(crate) mod wakeup;
