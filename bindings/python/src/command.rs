@@ -12,15 +12,5 @@ use crate::log;
 pub fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> i32 {
     // The command says what there is to say.
     log::mute();
-    py.detach(|| run(arguments))
-}
-
-#[cfg(unix)]
-use zkrecipes_cli::run;
-
-/// It passes signals on to what it runs, which other systems do not have.
-#[cfg(not(unix))]
-fn run(_: Vec<OsString>) -> i32 {
-    eprintln!("zkrecipes: the command is not there for this system; the library is");
-    70
+    py.detach(|| zkrecipes_cli::run(arguments))
 }
