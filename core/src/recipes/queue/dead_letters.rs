@@ -96,8 +96,9 @@ impl Store {
                 ) =>
             {
                 let path = &self.layout.path;
-                self.listing.skip_item(name);
-                tracing::warn!(target: "zkrecipes", event = "item_not_buried", path, node, %error, "an item that is over cannot go to the dead letters, and is skipped");
+                if self.listing.set_unburied_aside(session, &name) {
+                    tracing::warn!(target: "zkrecipes", event = "item_not_buried", path, node, %error, "an item that is over cannot go to the dead letters; it is skipped, and tried again every half a minute");
+                }
             }
             buried => buried?,
         }

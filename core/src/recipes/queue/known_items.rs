@@ -55,6 +55,8 @@ pub(super) struct KnownItems {
     pub(super) handed_out: BTreeMap<String, bool>,
     /// Those whose data nobody understands.
     pub(super) unreadable: BTreeSet<String>,
+    /// Those that are over and could not be moved to the dead letters.
+    pub(super) unburied: BTreeSet<String>,
     /// The pauses that are known, by item, until the item is taken; and the items that wait for the end of theirs.
     pub(super) pauses: BTreeMap<String, KnownPause>,
     pub(super) paused: BTreeSet<(Moment, ItemName)>,
@@ -147,6 +149,16 @@ impl KnownItems {
         }
     }
 
+    /// It is not to be taken before, whatever else is known of a pause.
+    pub(super) fn set_aside(&mut self, item: &str, until: Moment) {
+        let node = self.pauses.remove(item).and_then(|pause| pause.node);
+        self.pauses.insert(item.to_owned(), KnownPause { until, node });
+        if let Some(name) = self.ready.keys().find(|name| name.text == item).cloned() {
+            let read = self.ready.remove(&name).flatten();
+            self.add(name, read);
+        }
+    }
+
     /// It is to be taken, unless it is out.
     pub(super) fn add(&mut self, name: ItemName, read: Option<ReadAhead>) {
         match self.pauses.get(&name.text) {
@@ -212,5 +224,23 @@ mod tests {
             let only = items.choose(&layout, 30, || 1).map(|name| name.text);
             assert_eq!(only.as_ref(), all.first().and_then(Option::as_ref), "{order:?}");
         }
+    }
+
+    #[test]
+    fn what_is_set_aside_is_taken_when_its_time_is_over_and_keeps_the_node_of_its_pause() {
+        let layout =
+            NodeLayout::new("/q", Order::Arrival, Naming::Curator, QueueLayout::Simple).expect("valid");
+        let names = layout.sort(&["qn-0000000001".to_owned(), "qn-0000000002".to_owned()]);
+        let mut items = KnownItems::default();
+        items.ready.extend(names.iter().map(|name| (name.clone(), None)));
+        let node = Some("qn-0000000001~7".to_owned());
+        items.pauses.insert(names[0].text.clone(), KnownPause { until: Moment(7), node: node.clone() });
+        items.set_aside(&names[0].text, Moment(30));
+        let mut first = |now| {
+            items.end_pauses(Moment(now));
+            items.choose(&layout, 0, || 0).map(|name| name.text)
+        };
+        assert_eq!((first(29), first(30)), (Some(names[1].text.clone()), Some(names[0].text.clone())));
+        assert_eq!(items.pauses[&names[0].text].node, node);
     }
 }

@@ -131,6 +131,7 @@ impl ItemListing {
         items.misses = 0;
         let mut known = std::mem::take(&mut items.ready);
         let unreadable = std::mem::take(&mut items.unreadable);
+        let unburied = std::mem::take(&mut items.unburied);
         let mut pauses = std::mem::take(&mut items.pauses);
         let paused = std::mem::take(&mut items.paused);
         for FreeItem { name, pause } in found {
@@ -138,6 +139,7 @@ impl ItemListing {
             if since == Some(Since::Removed) {
                 continue;
             }
+            items.unburied.extend(unburied.get(&name.text).cloned());
             let pause = match (pauses.remove(&name.text), pause) {
                 (known, _) if since == Some(Since::GivenBack) => known,
                 (Some(known), None) => (known.node.is_none() && known.until > now).then_some(known),
@@ -176,6 +178,7 @@ impl ItemListing {
         }
         if !is_newest {
             items.unreadable.extend(unreadable);
+            items.unburied.extend(unburied);
         }
     }
 
@@ -226,11 +229,12 @@ impl ItemListing {
         items.ready.keys().take(most).take_while(|name| !self.layout.is_early(name, wall)).count()
     }
 
-    /// It stands in nobody's way as long as it is there.
-    pub(super) fn skip_item(&self, item: String) {
+    /// One that is over cannot be moved: it stands in nobody's way, and is looked at again after a while, when it may be possible.
+    /// Answers whether that is news.
+    pub(super) fn set_unburied_aside(&self, session: &Session, item: &str) -> bool {
         let mut items = self.items();
-        items.ready.retain(|name, _| name.text != item);
-        items.unreadable.insert(item);
+        items.set_aside(item, session.now() + LOOK_AFTER);
+        items.unburied.insert(item.to_owned())
     }
 
     /// An item that is out steps aside when it comes back. If its pause could not be `written`, we alone know of it.
