@@ -197,11 +197,11 @@ pub extern "C" fn zkr_client_connect_cancellable_async(
     guard::verdict(|| {
         let listener = Listener::new(callback, user_data)?;
         let token = cancel::token(token)?.unwrap_or_default();
-        let connecting = connect(hosts, options);
+        let (connecting, withdrawn) = (connect(hosts, options), token.clone());
         drive::start(async move { connecting?.await }, &token, move |outcome| {
             guard::quietly(|| {
                 listener.report(
-                    outcome,
+                    outcome.and_then(|client| withdrawn.check().map(|()| client)),
                     |core| handle::publish(ClientHandle::new(core)),
                     // SAFETY: a function of this type, as the caller gave it.
                     |function, status, client, error, data| unsafe {

@@ -6,7 +6,6 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use zkrecipes::drive;
@@ -19,6 +18,10 @@ use crate::owned::Owned;
 
 /// A loop that has not taken an outcome by then is busy, or has closed. The outcome goes the way that tells which.
 const LATE: Duration = Duration::from_millis(100);
+
+/// What comes out of the function that is called for an outcome is raised by the handler of a signal, where Python begins to run. So
+/// often that comes again.
+const MOST_TRIES: usize = 100;
 
 #[doc = doc_of!(Inbox)]
 #[pyclass(frozen, module = "zkrecipes._native")]
@@ -172,14 +175,11 @@ impl Inbox {
         for Letter { address, .. } in waiting {
             let Some(outcome) = address.slot.take() else { continue };
             let arguments = Py::new(py, outcome).and_then(|outcome| PyTuple::new(py, [outcome]));
-            let arrived = arguments.and_then(|arguments| {
-                loop {
+            let arrived = arguments.map(|arguments| {
+                for _ in 0..MOST_TRIES {
                     match call(address.arrive.bind(py), &arguments) {
-                        // Not this call's: the handler of a signal raised it where Python began to run.
-                        Err(raised) if !raised.is_instance_of::<PyException>(py) => {
-                            interrupted = Some(raised)
-                        }
-                        arrived => return arrived,
+                        Ok(_) => return,
+                        Err(raised) => interrupted = Some(raised),
                     }
                 }
             });

@@ -378,8 +378,9 @@ impl PutKeys {
     async fn prove_anew(&self, call: &mut Call, bucket: &str, version: i32) -> Result<()> {
         let proof = format!("{PROOF}{}", random::guid().hyphenated());
         let (path, data) = (path::join(bucket, &proof), Vec::new());
+        let acl = self.access_of_buckets(call).await?;
         let writes = [
-            Write::Create { path, data, mode: CreateMode::Persistent, acl: None },
+            Write::Create { path, data, mode: CreateMode::Persistent, acl },
             Write::Set { path: bucket.to_owned(), data: proof.into_bytes(), version: Some(version) },
         ];
         let server_session = call.server_session(VERB).await?;

@@ -1,11 +1,12 @@
 //! A site: that it is there, and what it does with what it is asked: its vote, what was decided, and that it has done so.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::inbox::ToldEntries;
 use super::layout::{CommitMode, Decision, Key, Outcome};
 use super::nodes::{create, if_there};
 use super::ownership::Commits;
@@ -34,7 +35,7 @@ pub(super) struct Site {
     /// Ends the waits for what is next.
     pub(super) left: Withdrawals,
     /// The entries that somebody has been told of.
-    pub(super) told: Mutex<HashSet<String>>,
+    pub(super) told: Mutex<ToldEntries>,
     /// Changes when one of them is to be told again.
     pub(super) again: watch::Sender<u64>,
     /// What was found and nobody has asked for yet.
@@ -86,13 +87,13 @@ impl Site {
 
     /// Whoever asks for the next one is told of this once more, also who has been waiting.
     pub(super) fn tell_again(&self, key: &Key) {
-        lock(&self.told).remove(&key.entry());
+        lock(&self.told).tell_again(&key.entry());
         self.again.send_modify(|count| *count += 1);
     }
 
     /// It is over for us.
     pub(super) fn forget(&self, key: &Key) {
-        lock(&self.told).remove(&key.entry());
+        lock(&self.told).is_over(key.entry());
     }
 }
 

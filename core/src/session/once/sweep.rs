@@ -49,8 +49,18 @@ pub(crate) fn begin(swept: &Arc<Swept>, session: &Arc<Session>) {
     let (place, session) = (swept.clone(), session.clone());
     session.clock().clone().spawn(Box::pin(async move {
         let mut sweeping = Sweeping { sightings: BTreeMap::new(), at_once: AT_ONCE, marks: 0 };
+        let mut answered = session.now();
         loop {
             let swept = unless(sweeping.look(&place.parent, &session), session.until_closing()).await;
+            match &swept {
+                Some(Ok(())) => answered = session.now(),
+                _ => {
+                    // Nor could the owners do anything.
+                    let now = session.now();
+                    sweeping.add(now.since(answered));
+                    answered = now;
+                }
+            }
             match swept {
                 Some(Ok(())) if sweeping.marks > 0 => {}
                 // Maybe nobody changes anything any more, so it is not left to the next change.
@@ -85,6 +95,11 @@ impl Sweeping {
     /// As many times as long as there are more marks than one looks at.
     fn pause(&self) -> Duration {
         LEAST * u32::try_from(self.marks.div_ceil(self.at_once)).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// A time that does not count.
+    fn add(&mut self, time: Duration) {
+        self.sightings.values_mut().for_each(|seen| seen.since = seen.since + time);
     }
 
     /// What to look at: what was seen before, and others at random.
