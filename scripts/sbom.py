@@ -27,7 +27,7 @@ ARTEFACTS: dict[str, list[tuple[str, list[str]]]] = {
     "npm": [("zkrecipes-node", []), ("zkrecipes-cli", [])],
     "command": [("zkrecipes-cli", [])],
 }
-# What is not built for every platform: the libraries come as Debian's packages, and the command has no Windows.
+# What is not built for every platform: the libraries come as Debian's packages, and npm has no command for Windows.
 ONLY: dict[str, tuple[str, str]] = {
     "libzkrecipes": ("libc", "glibc"),
     "libzkrecipes_testing": ("libc", "glibc"),

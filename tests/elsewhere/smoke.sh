@@ -30,10 +30,7 @@ smoke_python() {
     [ -d "$bin" ] || bin=$place/venv/Scripts
     # shellcheck disable=SC2086 # a pattern
     "$bin/python" -m pip install --quiet --disable-pip-version-check --no-index "$root"/target/dist/python/zkrecipes-*-abi3-$tag*.whl
-    case $platform in
-    win32-*) "$bin/python" "$root/tests/elsewhere/lock.py" "$hosts" ;;
-    *) "$bin/python" "$root/tests/elsewhere/lock.py" "$hosts" "$bin/zkrecipes" ;;
-    esac
+    "$bin/python" "$root/tests/elsewhere/lock.py" "$hosts" "$bin/zkrecipes"
 }
 
 smoke_node() {

@@ -6,13 +6,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 
-# By target, the crates that are for it: the C library and the command are not for Windows.
-everywhere=(zkrecipes zkrecipes-embedded zkrecipes-python zkrecipes-node)
-crates_for() {
-    local crates=("${everywhere[@]}")
-    case $1 in *windows*) ;; *) crates+=(zkrecipes-cli zkrecipes-ffi zkrecipes-ffi-testing) ;; esac
-    printf -- '--package %s ' "${crates[@]}"
-}
+read -ra crates < <(printf -- '--package %s ' zkrecipes zkrecipes-embedded zkrecipes-python zkrecipes-node zkrecipes-cli zkrecipes-ffi zkrecipes-ffi-testing)
 
 [ $# -gt 0 ] || set -- aarch64-apple-darwin
 place=$(mktemp -d "${TMPDIR:-/tmp}/zkrecipes-targets.XXXXXX")
@@ -25,7 +19,6 @@ for target in "$@"; do
         status=1
         continue
     }
-    read -ra crates < <(crates_for "$target")
     # Python's extension is compiled without a Python of that system, Node's without its library, for which there has to be a file.
     if PYO3_CROSS_PYTHON_VERSION=3.10 LIBNODE_PATH=$place scripts/portable cargo-zigbuild check --quiet --target "$target" "${crates[@]}"; then
         echo "ok     $target"
