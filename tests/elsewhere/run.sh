@@ -23,6 +23,8 @@ check() {
     status=$?
     if [ "$status" -eq 0 ]; then
         passed=$((passed + 1)) && printf 'ok     %s (%d s)\n' "$1" $((SECONDS - begun))
+        # What has parts of its own says so.
+        sed -n '1,/^What ran:$/d;s/^/  /p' "$place/$1.log"
     else
         failed=$((failed + 1)) && printf 'FAILED %s\n' "$1" && tail -n 40 "$place/$1.log" | sed 's/^/  /'
     fi
@@ -133,12 +135,18 @@ command_for_musl_takes_a_lock() {
 
 # --- other targets
 
+# What the optimizer makes of it is the same everywhere.
+what_is_for_windows_runs() { ZKR_PROFILE=dev on_zookeeper tests/elsewhere/windows.sh {}; }
+what_is_for_arm64_runs() { on_zookeeper tests/elsewhere/arm64.sh {}; }
+
 # Where the standard library of a target can be had, everything that is for it compiles.
 other_targets_compile() { tests/elsewhere/targets.sh; }
 
 all=(what_is_released_can_be_built wheel_is_for_manylinux2014 wheel_keeps_the_stable_abi what_is_loaded_is_small crates_can_be_packed
     everything_takes_a_lock_here wheel_takes_a_lock_on_an_old_system npm_packages_take_a_lock_in_every_major_of_node sources_make_a_wheel_that_takes_a_lock
     debian_packages_take_a_lock_on_a_clean_tree command_for_musl_takes_a_lock other_targets_compile)
+# On another processor there is nothing that has these two.
+[ "$cpu" != x86_64 ] || all+=(what_is_for_windows_runs what_is_for_arm64_runs)
 for name in "${@:-${all[@]}}"; do check "$name"; done
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]
