@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What is for other systems compiles there: tests/elsewhere/targets.sh [TARGET…]
 #
-# rustup has the standard library of each target, zig a C compiler and the headers for it. Nothing is linked and nothing is run: that
-# is left to the machines of the workflows.
+# rustup has the standard library of each target, zig a C compiler, the headers and a linker for it. For macOS the command
+# and the library for C are linked, and nothing is run: that is left to the machines of the workflows.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 
@@ -26,5 +26,15 @@ for target in "$@"; do
         echo "FAILED $target"
         status=1
     fi
+    case $target in
+    *apple*)
+        if scripts/portable cargo-zigbuild build --quiet --target "$target" --package zkrecipes-cli --package zkrecipes-ffi; then
+            echo "ok     $target: the command and the library for C are linked"
+        else
+            echo "FAILED $target: the command and the library for C are linked"
+            status=1
+        fi
+        ;;
+    esac
 done
 exit "$status"
