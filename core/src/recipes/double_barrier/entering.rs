@@ -254,7 +254,10 @@ async fn take_part(
     let is_kazoo = barrier.naming == Naming::Kazoo;
     loop {
         if declares {
-            declares = declare(barrier, place, call).await?;
+            declares = match declare(barrier, place, call).await? {
+                None => return Ok(MemberEnd::Gone),
+                Some(is_there) => is_there,
+            };
             if !declares && is_kazoo {
                 // It may have been declared, without an answer, and taken back.
                 match read_own_node(barrier, place, call).await? {
@@ -406,20 +409,23 @@ fn watch_own_node(server_session: &Arc<ServerSession>, node: &str) -> Flight<Opt
 
 /// Declares the round if all its members are there; answers whether there is a `ready` now, be it of another round. The
 /// transaction checks that they are: who gave up, or died, is counted by nobody. Who came after us for another number is no
-/// member, and is told so.
-async fn declare(barrier: &BarrierHandle, place: &MemberPlace, call: &mut Call) -> Result<bool> {
+/// member, and is told so. `None`: we are not there any more, and those who are may have the numbers of another node.
+async fn declare(barrier: &BarrierHandle, place: &MemberPlace, call: &mut Call) -> Result<Option<bool>> {
     let ready = layout::ready(&barrier.path);
     loop {
-        let Some(names) = list_children(barrier, place, call).await? else { return Ok(false) };
+        let names = list_children(barrier, place, call).await?;
+        let Some(names) = names.filter(|names| names.iter().any(|name| name == place.name())) else {
+            return Ok(None);
+        };
         let mut present: Vec<_> = members(&names).collect();
         if present.len() < names.len() {
-            return Ok(true);
+            return Ok(Some(true));
         }
         // Not before: without an answer to our declaration we may be in a round whose others have gone.
         check_agreement(barrier, &names)?;
         present.retain(|member| member.says.is_none_or(|(parties, _)| parties == barrier.parties));
         if present.len() < barrier.parties {
-            return Ok(false);
+            return Ok(Some(false));
         }
         let chosen = choose_members(present, barrier.parties);
         let part = |member: &Member<'_>| {
@@ -437,8 +443,8 @@ async fn declare(barrier: &BarrierHandle, place: &MemberPlace, call: &mut Call) 
         // writes for one creation that a round was declared.
         writes.extend([barrier.says(None), barrier.says(None)]);
         match call.receive(VERB, place.server_session.multi(&writes)).await? {
-            Ok(_) => return Ok(true),
-            Err(WireError::Part { error, .. }) if *error == WireError::NodeExists => return Ok(true),
+            Ok(_) => return Ok(Some(true)),
+            Err(WireError::Part { error, .. }) if *error == WireError::NodeExists => return Ok(Some(true)),
             // One of them has gone.
             Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {}
             Err(error) => call.retry_or_refuse(error, VERB, &ready).await?,
