@@ -164,6 +164,39 @@ async fn who_is_late_for_one_round_is_in_the_next_one_that_counts_it() {
     }
 }
 
+/// Its node is deleted by force while it asks who is there, and the path is made again by others, with the same numbers.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_not_there_any_more_declares_no_round() {
+    let second = Duration::from_secs(1);
+    let server = crate::support::server();
+    let connect = || crate::support::client_with(&server, TEN);
+    let (others, its, hand) = (connect().await, connect().await, connect().await);
+    let nodes = hand.nodes();
+    nodes.ensure(PATH).await.expect("made");
+    let came = nodes.create(&format!("{PATH}/stranger-of-2-"), b"", CreateMode::PersistentSequential).await;
+    assert!(came.expect("made").ends_with("-0000000000"));
+    let asks = server.inject(Fault::delay_request("getChildren", second).session(its.session_id()));
+    let one = of(&its, 2);
+    let its_enter = entering(&one);
+    eventually("it asks who is there", || server.fault_fired(asks)).await;
+    nodes.delete_all(PATH).await.expect("deleted");
+    server.inject(Fault::delay_request("getChildren", second * 2).session(others.session_id()));
+    let members = [of(&others, 2), of(&others, 2)];
+    for member in members.each_ref().map(entering) {
+        done("enter", member).await;
+    }
+    assert!(!one.has_entered(), "it is in a round that others are in");
+    for member in members.each_ref().map(leaving) {
+        done("leave", member).await;
+    }
+    let last = of(&others, 2);
+    done("the next round", entering(&last)).await;
+    done("it is in that", its_enter).await;
+    for member in [leaving(&last), leaving(&one)] {
+        done("leave", member).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_too_many_waits_for_the_next_round() {
     for ground in grounds() {
