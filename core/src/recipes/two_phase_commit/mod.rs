@@ -97,6 +97,7 @@ mod ownership;
 mod servers_time;
 mod site;
 mod status;
+mod told;
 mod transaction;
 
 use std::sync::{Arc, Mutex};

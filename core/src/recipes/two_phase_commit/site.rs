@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::inbox::ToldEntries;
 use super::layout::{CommitMode, Decision, Key, Outcome};
 use super::nodes::{create, if_there};
 use super::ownership::Commits;
+use super::told::ToldEntries;
 use super::transaction::{DECIDING, KnownTransaction, OutcomeWaiter, collect, removal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
