@@ -112,8 +112,10 @@ unsafe extern "system" fn caught(event: u32) -> BOOL {
         let _ = told.send(number);
     }
     // Of these the process ends as soon as this returns: it has a few seconds to end by itself.
-    while !matches!(event, CTRL_C_EVENT | CTRL_BREAK_EVENT) {
-        std::thread::park();
+    if !matches!(event, CTRL_C_EVENT | CTRL_BREAK_EVENT) {
+        loop {
+            std::thread::park();
+        }
     }
     1
 }
