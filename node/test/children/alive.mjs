@@ -102,8 +102,9 @@ const hows = {
   'is in a round, cannot close': async () => {
     globalThis.round = client.doubleBarrier(path, 1)
     await globalThis.round.enter()
+    const told = once(process, 'SIGTERM')
     say('entered')
-    await once(process, 'SIGTERM')
+    await told
     await client.close({ timeout: 100 }).catch(({ code }) => say(code))
   },
 }
