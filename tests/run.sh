@@ -171,10 +171,13 @@ run_part() {
     why "$log"
 }
 
+# The lines of a part's output that tell of failures.
+failures() { grep -nE '^not ok|^ *✖|\bFAILED\b|panicked at|^E  |^error|[^0-9]0 passed|limit\.py' "$logs/$1.log" | cut -c1-300 | head -n "$2"; }
+
 # What of a part's output tells why it failed.
 why() {
     printf '\n--- %s: lines that tell of failures, and its end (the whole: %s) ---\n' "$1" "$logs/$1.log"
-    grep -nE '^not ok|^ *✖|\bFAILED\b|panicked at|^E  |^error|[^0-9]0 passed|limit\.py' "$logs/$1.log" | cut -c1-300 | head -n 60
+    failures "$1" 60
     printf -- '...\n'
     tail -n 60 "$logs/$1.log" | cut -c1-300
 }
@@ -221,7 +224,14 @@ done
 
 printf '\n=== in all: %d s ===\n' "$SECONDS"
 cat "$notes/report"
-[ ! -s "$notes/again" ] || cat "$notes/again"
+if [ -s "$notes/again" ]; then
+    # Last, and short: of a machine that is gone often nothing is kept but the end of what was printed.
+    while read -r line; do
+        part=${line%%[: ]*}
+        printf '%s\n' "$line"
+        failures "$part" 6 | sed "s/^/  $part.log: /"
+    done <"$notes/again"
+fi
 if [ -s "$notes/again" ] && [ "$(wc -l <"$notes/again")" -gt 1 ]; then
     printf '\nfailed: more than one thing passed only when it was run again\n'
     exit 1

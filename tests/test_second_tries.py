@@ -37,6 +37,8 @@ def fails_once(*names: str) -> dict[str, str]:
 def test_a_part_that_passes_when_it_is_run_again_is_said_and_breaks_nothing(tmp_path: Path) -> None:
     done = run_parts(tmp_path, {**fails_once("one"), "other": "true"}, "one", "other")
     assert "one passed only when run again, alone" in done.stdout
+    # And why it was: by a line of its first run, at the end.
+    assert done.stdout.rstrip().endswith("one.log: 1:one FAILED")
     assert done.returncode == 0, done.stdout
 
 
