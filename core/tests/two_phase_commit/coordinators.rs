@@ -262,4 +262,6 @@ async fn a_commit_is_to_be_recovered_until_its_coordinator_was_told() {
     assert_eq!(taken.len(), 1, "nobody knows that it was told");
     assert_eq!(taken[0].outcome(None).await.expect("known"), Outcome::Commit);
     nothing_left(&other).await;
+    // It would look for its server for longer than the test, to say that it was told.
+    a.close_in_background();
 }

@@ -4,8 +4,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 
-use crate::support::commits::{MINUTE, TEN, begun, next, nothing_left, of, outcome_of, site, take_part};
-use crate::support::{eventually, server, soon};
+use crate::support::commits::{
+    MINUTE, PATH, TEN, begun, next, nothing_left, of, outcome_of, site, take_part,
+};
+use crate::support::{eventually, nodes_under, server, soon};
 use zkrecipes::{Client, CommitMode, ErrorKind, Outcome, Proposal, TwoPhaseCommit, drive};
 use zkrecipes_embedded::Server;
 
@@ -23,6 +25,24 @@ async fn voted(vote: impl Future<Output = zkrecipes::Result<()>>) -> Result<(), 
 
 async fn pending(site: &TwoPhaseCommit) -> Vec<Proposal> {
     soon("what is pending", site.pending()).await.expect("asked")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_found_and_not_asked_for_keeps_neither_the_site_nor_its_client() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let coordinator = coordinator(&a);
+    for id in ["one", "two"] {
+        begun(&coordinator, id, &["a"]).await;
+    }
+    let asked = site(&b, "a").await;
+    assert_eq!(next(&asked).await.id(), "one");
+    drop(asked);
+    let sites = format!("{PATH}/sites");
+    eventually("the site is not there any more", || nodes_under(&server, &sites).is_empty()).await;
+    let session = b.session_id();
+    drop(b);
+    eventually("its session ends", || !server.sessions().contains(&session)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,9 +3,11 @@
 use mio::Registry;
 use mio::net::{TcpListener, TcpStream};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{Shutdown, SocketAddr};
+use std::sync::{Mutex, MutexGuard};
 
 /// How many ports are tried before any will do.
 const TRIES: u64 = 200;
@@ -108,13 +110,56 @@ fn choose(mut address: SocketAddr) -> Option<TcpListener> {
     let begin = end.saturating_sub(CHOICE).max(1024);
     let random = RandomState::new();
     (0..TRIES).find_map(|n| {
-        address.set_port((begin + random.hash_one(n) % (end - begin)) as u16);
-        listen(bind(address).ok()?).ok()
+        let port = (begin + random.hash_one(n) % (end - begin)) as u16;
+        address.set_port(port);
+        if chosen().contains(&port) {
+            return None;
+        }
+        let listener = listen(bind(address).ok()?).ok()?;
+        note(port);
+        Some(listener)
     })
+}
+
+/// How many ports are chosen before the first one of them may be chosen again: half of them, so that one in two tries is free.
+const APART: usize = CHOICE as usize / 2;
+
+/// The ports that this process has chosen last. A client that outlives its server looks for it where it was, and must not find another
+/// one there: it would make its nodes in that one.
+static CHOSEN: Mutex<VecDeque<u16>> = Mutex::new(VecDeque::new());
+
+fn chosen() -> MutexGuard<'static, VecDeque<u16>> {
+    CHOSEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn note(port: u16) {
+    let mut chosen = chosen();
+    if chosen.len() >= APART {
+        chosen.pop_front();
+    }
+    chosen.push_back(port);
 }
 
 /// The lowest port that the system gives to outgoing connections.
 fn first_ephemeral() -> u16 {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     range.split_whitespace().next().and_then(|low| low.parse().ok()).unwrap_or(32_768)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_port_comes_again_soon() {
+        let address: SocketAddr = "127.0.0.1:0".parse().expect("an address");
+        // With as many it would be found several times over.
+        let mut ports: Vec<_> = (0..1000)
+            .map(|_| choose(address).expect("there are free ones").local_addr().expect("bound").port())
+            .collect();
+        ports.sort_unstable();
+        let all = ports.len();
+        ports.dedup();
+        assert_eq!(ports.len(), all);
+    }
 }

@@ -71,8 +71,8 @@ impl Site {
         // Whether a watch has told just now that something has come.
         let mut is_news = false;
         loop {
-            if let Some(proposal) = lock(&self.found).pop_front() {
-                return Ok(proposal);
+            if let Some(transaction) = lock(&self.found).pop_front() {
+                return Ok(Proposal::new(commits.clone(), self.clone(), transaction, false));
             }
             again.mark_unchanged();
             let list = lock(&self.told).begin_list();
@@ -89,7 +89,8 @@ impl Site {
                 let is_new = |proposal: &Proposal| told.tell(proposal.key().entry());
                 let new: Vec<_> = asked.into_iter().map(|asked| asked.proposal).filter(is_new).collect();
                 // What was voted on before is for `pending`, too.
-                found.extend(new.into_iter().filter(|proposal| !proposal.has_voted()));
+                let not_voted = new.iter().filter(|proposal| !proposal.has_voted());
+                found.extend(not_voted.map(|proposal| proposal.transaction().clone()));
                 if !found.is_empty() {
                     continue;
                 }

@@ -38,8 +38,8 @@ pub(super) struct Site {
     pub(super) told: Mutex<ToldEntries>,
     /// Changes when one of them is to be told again.
     pub(super) again: watch::Sender<u64>,
-    /// What was found and nobody has asked for yet.
-    pub(super) found: Mutex<VecDeque<Proposal>>,
+    /// What was found and nobody has asked for yet. No proposals: those keep the site, and the client.
+    pub(super) found: Mutex<VecDeque<Arc<KnownTransaction>>>,
     /// One caller that waits looks at a time.
     pub(super) looking: CurrentLock<()>,
     /// By nonce, what is known of those that somebody has a handle on.
@@ -118,6 +118,10 @@ impl Proposal {
 
     pub(super) fn key(&self) -> &Key {
         &self.transaction.key
+    }
+
+    pub(super) fn transaction(&self) -> &Arc<KnownTransaction> {
+        &self.transaction
     }
 
     /// Whoever asks for the next one is told of it once more.
