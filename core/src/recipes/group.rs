@@ -134,7 +134,7 @@ impl Group {
         child(&self.path, name)?;
         let session = self.client.session()?;
         let (node, data) = self.layout.node_of(&self.path, name, data)?;
-        let own = self.own.clone().lock_owned().await;
+        let own = session.behind_others(self.own.clone().lock_owned()).await?;
         if own.is_some() {
             let message = "this handle is a member already; let it leave first, or make another handle";
             return Err(Error::new(ErrorKind::Exists, message).with_path(&*self.path));
@@ -146,16 +146,16 @@ impl Group {
 
     /// Ends the membership. NotHeld: there is none. ConnectionLost: unconfirmed, and the deletion goes on in the background.
     pub async fn leave(&self) -> Result<()> {
-        self.client.session()?;
-        let own = self.own.lock().await.take();
+        let session = self.client.session()?;
+        let own = session.behind_others(self.own.lock()).await?.take();
         own.ok_or_else(|| self.no_member())?.undo(Group::LEAVE).await.map(drop)
     }
 
     /// Replaces what this member says of itself. NotHeld: it has not joined. ConnectionLost: not yet, it goes on in the
     /// background.
     pub async fn update(&self, data: &[u8]) -> Result<()> {
-        self.client.session()?;
-        let own = self.own.lock().await;
+        let session = self.client.session()?;
+        let own = session.behind_others(self.own.lock()).await?;
         let registration = own.as_ref().ok_or_else(|| self.no_member())?;
         if self.layout != GroupLayout::Member && !data.is_empty() {
             return Err(no_data(&self.path));

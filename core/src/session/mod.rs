@@ -283,6 +283,11 @@ impl Session {
     pub(crate) fn wait(self: &Arc<Self>, limit: Option<Duration>) -> Call {
         self.call(limit).waiting()
     }
+
+    /// What other calls of this client may be at for as long as nobody polls them, at most until the client is closed.
+    pub(crate) async fn behind_others<T>(self: &Arc<Self>, turn: impl Future<Output = T>) -> Result<T> {
+        self.call(None).wait_for(turn).await
+    }
 }
 
 /// Paths of which it is remembered that something was said.

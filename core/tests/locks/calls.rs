@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use crate::support::{SOON, connected, eventually, options, server};
+use crate::support::{SOON, connected, eventually, options, server, soon};
 use zkrecipes::drive::{CancelToken, Tick, acquire, start, wait};
-use zkrecipes::{Client, ClientOptions, ErrorKind, LockOptions, RetryOptions, State};
+use zkrecipes::{Client, ClientOptions, CommitMode, ErrorKind, LockOptions, RetryOptions, Service, State};
 use zkrecipes_embedded::{Fault, Server};
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;
@@ -160,6 +160,48 @@ async fn close_does_not_wait_for_calls_that_nobody_polls() -> TestResult {
     let sessions = server.sessions().len();
     assert!(closed.is_ok(), "close hangs behind a call that is not polled");
     assert_eq!(sessions, 0);
+    Ok(())
+}
+
+/// They go one after the other, and the first is kept and never polled again.
+#[tokio::test(flavor = "multi_thread")]
+async fn close_ends_what_waits_behind_calls_that_nobody_polls() -> TestResult {
+    let server = server();
+    let client = connected(&server, options(30_000 * MS)).await;
+    let group = client.group("/groups/a", Default::default())?;
+    let site = client.two_phase_commit("/commits/site", CommitMode::Coordinator)?;
+    let coordinator = client.two_phase_commit("/commits/coordinator", CommitMode::Coordinator)?;
+    let registration = client.discovery("/services")?.register(Service::new("web", "10.0.0.7")).await?;
+    server.inject(Fault::delay_reply("*", 20 * MS).session(client.session_id()).forever());
+    let begin = || coordinator.begin("one", &["a"], b"", 30_000 * MS);
+    let update = || registration.update(registration.service().enabled(false));
+    let (mut joins, mut is_site) = (Box::pin(group.join("a", b"")), Box::pin(site.join("a")));
+    let (mut begins, mut updates) = (Box::pin(begin()), Box::pin(update()));
+    for is_kept in [
+        poll_once(joins.as_mut()).is_pending(),
+        poll_once(is_site.as_mut()).is_pending(),
+        poll_once(begins.as_mut()).is_pending(),
+        poll_once(updates.as_mut()).is_pending(),
+    ] {
+        assert!(is_kept);
+    }
+    let others = async {
+        tokio::join!(
+            async { group.join("b", b"").await.map_err(|error| error.kind()) },
+            async { group.leave().await.map_err(|error| error.kind()) },
+            async { site.join("b").await.map_err(|error| error.kind()) },
+            async { site.leave().await.map_err(|error| error.kind()) },
+            async { begin().await.map(drop).map_err(|error| error.kind()) },
+            async { update().await.map_err(|error| error.kind()) },
+            async { registration.unregister().await.map_err(|error| error.kind()) },
+        )
+    };
+    let mut others = pin!(others);
+    assert!(tokio::time::timeout(300 * MS, others.as_mut()).await.is_err(), "setup: they wait");
+    client.close_in_background();
+    let closed = Err(ErrorKind::Closed);
+    let ended = soon("what waits", others).await;
+    assert_eq!(ended, (closed, closed, closed, closed, closed, closed, closed));
     Ok(())
 }
 

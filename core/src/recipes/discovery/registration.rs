@@ -123,7 +123,7 @@ impl Registration {
     /// The same of what `change` makes of what it is.
     pub(crate) async fn change(&self, change: impl FnOnce(Service) -> Service) -> Result<()> {
         let session = self.inner.client.session()?;
-        let own = self.inner.node.lock().await;
+        let own = session.behind_others(self.inner.node.lock()).await?;
         let node = own.as_ref().ok_or_else(|| self.unregistered())?;
         let before = self.inner.as_it_is_to_be(Some(node));
         let service = change(before.clone());
@@ -156,7 +156,7 @@ impl Registration {
     /// background, another one may still be there.
     pub async fn unregister(&self) -> Result<()> {
         let session = self.inner.client.session()?;
-        let mut own = self.inner.node.lock().await;
+        let mut own = session.behind_others(self.inner.node.lock()).await?;
         match own.as_ref() {
             Some(RegisteredNode::Persistent(node)) => {
                 // It stays ours until it is certainly gone, so that this can be repeated.

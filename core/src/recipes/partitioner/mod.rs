@@ -351,9 +351,9 @@ impl Partitioner {
     /// # Cancel safety
     /// Dropping the future leaves it to the background.
     pub async fn leave(&self) -> Result<()> {
-        self.sharing.client.session()?;
+        let session = self.sharing.client.session()?;
         let left = {
-            let mut place = self.membership.lock().await;
+            let mut place = session.behind_others(self.membership.lock()).await?;
             match std::mem::take(&mut *place) {
                 Attendance::Member(membership) => {
                     *place = Attendance::Left;

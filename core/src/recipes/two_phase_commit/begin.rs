@@ -168,7 +168,7 @@ impl BeginAttempt {
                     match index {
                         // Ours, and they come back.
                         0 | 1 => {
-                            self.commits.forget_session_node().await;
+                            self.commits.forget_session_node(call).await?;
                             call.retry_after_loss(BEGIN).await?;
                         }
                         _ => {

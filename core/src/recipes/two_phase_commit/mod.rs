@@ -239,12 +239,18 @@ impl TwoPhaseCommit {
     pub(crate) async fn join_unattended(&self, site: &str) -> Result<NewSite> {
         check_name(&self.commits.layout, "site", site)?;
         let session = self.commits.client.session()?;
-        let joining = self.joining.clone().lock_owned().await;
+        let joining = self.in_turn(&session).await?;
         if lock(&self.site).is_some() {
             return Err(self.has_joined());
         }
         let site = Arc::new(Site::join(&self.commits, &session, site).await?);
         Ok(NewSite { site, handle: self.clone(), session, _joining: joining })
+    }
+
+    /// As soon as no other call joins or leaves.
+    async fn in_turn(&self, session: &Arc<Session>) -> Result<OwnedMutexGuard<()>> {
+        let turn = session.behind_others(self.joining.clone().lock_owned()).await;
+        turn.map_err(|error| error.with_path(self.path()))
     }
 
     fn has_joined(&self) -> Error {
@@ -254,8 +260,8 @@ impl TwoPhaseCommit {
 
     /// Is that site no longer. What it was asked stays in its inbox. NotHeld: this handle has not joined.
     pub async fn leave(&self) -> Result<()> {
-        self.commits.client.session()?;
-        let _joining = self.joining.lock().await;
+        let session = self.commits.client.session()?;
+        let _joining = self.in_turn(&session).await?;
         let own = lock(&self.site).take();
         own.ok_or_else(|| self.no_site())?.leave().await
     }

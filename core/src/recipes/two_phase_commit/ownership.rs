@@ -167,7 +167,7 @@ impl Commits {
 
     /// The name by which this coordinator is there.
     pub(super) async fn alive(&self, session: &Arc<Session>, verb: &'static str) -> Result<String> {
-        let mut alive = self.alive.lock().await;
+        let mut alive = session.behind_others(self.alive.lock()).await?;
         if let Some(alive) = &*alive {
             return Ok(alive.name.clone());
         }
@@ -187,7 +187,7 @@ impl Commits {
         call: &mut Call,
         verb: &str,
     ) -> Result<Option<String>> {
-        let mut alive = self.alive.lock().await;
+        let mut alive = call.wait_for(self.alive.lock()).await?;
         let Some(alive) = alive.as_mut() else { return Ok(None) };
         let path = format!("{}.{:x}", self.layout.presence(&alive.name), server_session.session_id());
         let is_of_this =
@@ -214,11 +214,12 @@ impl Commits {
     }
 
     /// Somebody has deleted it.
-    pub(super) async fn forget_session_node(&self) {
-        let mut alive = self.alive.lock().await;
+    pub(super) async fn forget_session_node(&self, call: &mut Call) -> Result<()> {
+        let mut alive = call.wait_for(self.alive.lock()).await?;
         if let Some(node) = alive.as_mut().and_then(|alive| alive.session_node.as_mut()) {
             node.stands = false;
         }
+        Ok(())
     }
 
     /// A transaction whose mark has that version. `None`: somebody has it already, and knows the version then: others may have taken
