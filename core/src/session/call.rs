@@ -505,8 +505,20 @@ impl Call {
         path: &str,
         mode: CreateMode,
     ) -> Result<bool> {
+        self.make_path_with(what, server_session, path, b"", mode).await
+    }
+
+    /// The same with data.
+    pub(crate) async fn make_path_with(
+        &mut self,
+        what: &str,
+        server_session: &Arc<ServerSession>,
+        path: &str,
+        data: &'static [u8],
+        mode: CreateMode,
+    ) -> Result<bool> {
         let session = self.session.clone();
-        match self.receive(what, session.ensure(server_session, path, mode)).await? {
+        match self.receive(what, session.ensure_with(server_session, path, data, mode)).await? {
             Ok(()) => Ok(true),
             Err(error) => self.retry_or_refuse(error, what, path).await.map(|()| false),
         }

@@ -30,8 +30,20 @@ impl Session {
         path: &str,
         wanted: CreateMode,
     ) -> Making {
+        self.ensure_with(server_session, path, b"", wanted)
+    }
+
+    /// The same with data, if it is missing.
+    pub(crate) fn ensure_with(
+        self: &Arc<Self>,
+        server_session: &Arc<ServerSession>,
+        path: &str,
+        data: &'static [u8],
+        wanted: CreateMode,
+    ) -> Making {
         let (session, about, at) = (self.clone(), server_session.clone(), path.to_owned());
-        let making: Later<_> = Box::pin(async move { session.create_missing(&about, &at, wanted).await });
+        let making: Later<_> =
+            Box::pin(async move { session.create_missing(&about, &at, data, wanted).await });
         Making {
             making: Some(making),
             has_begun: false,
@@ -45,6 +57,7 @@ impl Session {
         &self,
         server_session: &Arc<ServerSession>,
         path: &str,
+        data: &[u8],
         wanted: CreateMode,
     ) -> Result<bool, WireError> {
         if path == "/" {
@@ -57,7 +70,7 @@ impl Session {
                 wanted => wanted,
             };
             let link = server_session.link();
-            let created = server_session.create(top, b"", mode).await;
+            let created = server_session.create(top, if top == path { data } else { b"" }, mode).await;
             is_ours = created.is_ok() && mode == CreateMode::Container;
             if mode == CreateMode::Container {
                 self.containers.learn(server_session.session_id(), link, &created);

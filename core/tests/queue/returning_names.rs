@@ -35,6 +35,15 @@ fn lose_the_next(ground: &Ground, client: &Client) -> zkrecipes_embedded::FaultI
     ground.inject(Fault::drop_before("multi").path(&about_items(ground)).session(client.session_id()))
 }
 
+/// The same, or it takes long to get there.
+fn hold_up_the_next(ground: &Ground, client: &Client, is_lost: bool) -> zkrecipes_embedded::FaultId {
+    if is_lost {
+        return lose_the_next(ground, client);
+    }
+    let late = Fault::delay_request("multi", Duration::from_secs(2));
+    ground.inject(late.path(&about_items(ground)).session(client.session_id()))
+}
+
 fn about_items(ground: &Ground) -> String {
     let chroot = ground.hosts().split_once('/').map(|(_, chroot)| format!("/{chroot}")).unwrap_or_default();
     format!("{chroot}{PATH}/qn-*")
@@ -46,11 +55,6 @@ async fn disconnect(ground: &Ground, client: &Client) {
     let nodes = client.nodes();
     tokio::spawn(async move { nodes.exists("/").await });
     eventually("it has no connection", || client.state() != State::Connected).await;
-}
-
-fn getting(queue: &Queue) -> JoinHandle<Result<Vec<u8>, Error>> {
-    let queue = queue.clone();
-    tokio::spawn(async move { queue.get().await })
 }
 
 /// Takes the next item, or claims it and gives it back.
@@ -68,19 +72,23 @@ fn taking(queue: &Queue, is_claim: bool) -> JoinHandle<Result<Vec<u8>, Error>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_removal_that_was_lost_takes_no_other_item_of_its_name() {
-    for ground in grounds() {
-        let (first, other) = world(&ground).await;
-        queue_of(&other).put(b"old").await.expect("put");
-        let lost = lose_the_next(&ground, &first);
-        let got = getting(&queue_of(&first));
-        eventually("its removal is lost", || ground.fault_fired(lost)).await;
-        assert_eq!(soon("the other's get", queue_of(&other).get()).await.expect("it is there"), b"old");
-        parent_made_anew(&other).await;
-        queue_of(&other).put_many(&["new", "newer"]).await.expect("put");
-        ground.clear_faults();
-        assert_eq!(soon("the get", got).await.expect("joined").expect("there is one"), b"new");
-        assert_eq!(queue_of(&other).items().await.expect("read"), [b"newer"]);
+async fn a_removal_or_a_claim_that_was_lost_or_is_late_means_no_other_item_of_its_name() {
+    for (is_lost, is_claim) in [(true, false), (false, false), (true, true), (false, true)] {
+        for ground in grounds() {
+            let (first, other) = world(&ground).await;
+            queue_of(&other).put(b"old").await.expect("put");
+            let held_up = hold_up_the_next(&ground, &first, is_lost);
+            let taking = taking(&queue_of(&first), is_claim);
+            eventually("its transaction is held up", || ground.fault_fired(held_up)).await;
+            assert_eq!(soon("the other's get", queue_of(&other).get()).await.expect("it is there"), b"old");
+            parent_made_anew(&other).await;
+            queue_of(&other).put_many(&["new", "newer"]).await.expect("put");
+            ground.clear_faults();
+            assert_eq!(soon("it", taking).await.expect("joined").expect("there is one"), b"new");
+            let mut left = queue_of(&other).items().await.expect("read");
+            left.retain(|item| !is_claim || item != b"new");
+            assert_eq!(left, [b"newer"], "lost: {is_lost}, claimed: {is_claim}");
+        }
     }
 }
 
@@ -153,52 +161,91 @@ async fn what_waits_for_room_when_the_connection_breaks_is_not_sent_on_the_next(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_put_that_is_withdrawn_takes_no_item_of_anothers_back() {
+async fn whoever_takes_first_gives_a_parent_of_others_a_random_version_and_ours_stays_as_it_is() {
     for ground in grounds() {
         let (first, other) = world(&ground).await;
-        // Its mark is there then.
-        queue_of(&first).put(b"0").await.expect("put");
-        assert_eq!(queue_of(&other).get().await.expect("there"), b"0");
-        let late = Fault::delay_reply("multi", Duration::from_secs(2)).session(first.session_id());
-        ground.inject(late);
-        let putting = tokio::spawn({
-            let queue = queue_of(&first);
-            async move { queue.put(b"old").await }
-        });
-        let mut there = 0;
-        while there == 0 {
-            there = queue_of(&other).len().await.expect("looked");
+        let version = || async { other.nodes().get(PATH).await.expect("there").1.version };
+        let mut versions = Vec::new();
+        for _ in 0..8 {
+            let mut seen = Vec::new();
+            for client in [&first, &other] {
+                queue_of(client).put(b"one").await.expect("put");
+                assert_eq!(soon("the get", queue_of(client).get()).await.expect("there is one"), b"one");
+                seen.push(version().await);
+            }
+            assert_eq!(seen[0], seen[1], "once is enough");
+            assert!((1..=64).contains(&seen[0]), "{seen:?}");
+            versions.extend(seen);
+            parent_made_anew(&other).await;
         }
-        let lost = lose_the_next(&ground, &first);
-        putting.abort();
-        eventually("its deletion is lost", || ground.fault_fired(lost)).await;
-        assert_eq!(soon("the other's get", queue_of(&other).get()).await.expect("there"), b"old");
-        parent_made_anew(&other).await;
-        queue_of(&other).put_many(&["new", "newer"]).await.expect("put");
-        ground.clear_faults();
-        first.close(Some(TEN)).await.expect("it has settled what it put");
-        assert_eq!(queue_of(&other).items().await.expect("read"), [&b"new"[..], b"newer"]);
+        versions.dedup();
+        assert!(versions.len() > 1, "they differ");
+        other.nodes().delete(PATH, None).await.expect("it is empty");
+        queue_of(&first).put(b"one").await.expect("put");
+        assert_eq!(soon("the get", queue_of(&other).get()).await.expect("there is one"), b"one");
+        assert_eq!(version().await, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_that_is_withdrawn_takes_no_item_of_anothers_back() {
+    for is_lost in [true, false] {
+        for ground in grounds() {
+            let (first, other) = world(&ground).await;
+            // Its mark is there then.
+            queue_of(&first).put(b"0").await.expect("put");
+            assert_eq!(queue_of(&other).get().await.expect("there"), b"0");
+            let late = Fault::delay_reply("multi", Duration::from_secs(2)).session(first.session_id());
+            ground.inject(late);
+            let putting = tokio::spawn({
+                let queue = queue_of(&first);
+                async move { queue.put(b"old").await }
+            });
+            let mut there = 0;
+            while there == 0 {
+                there = queue_of(&other).len().await.expect("looked");
+            }
+            let held_up = hold_up_the_next(&ground, &first, is_lost);
+            putting.abort();
+            eventually("its deletion is held up", || ground.fault_fired(held_up)).await;
+            assert_eq!(soon("the other's get", queue_of(&other).get()).await.expect("there"), b"old");
+            parent_made_anew(&other).await;
+            queue_of(&other).put_many(&["new", "newer"]).await.expect("put");
+            // Numbers begin at 0 again, and the put had the second one.
+            ground.clear_faults();
+            first.close(Some(TEN)).await.expect("it has settled what it put");
+            assert_eq!(queue_of(&other).items().await.expect("read"), [&b"new"[..], b"newer"]);
+        }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_item_that_goes_back_below_another_parent_goes_to_the_end() {
-    for ground in grounds() {
-        let (first, other) = world(&ground).await;
-        let (queue, theirs) = (queue_of(&first), queue_of(&other));
-        theirs.put_many(&["0", "1", "2", "old"]).await.expect("put");
-        for _ in 0..3 {
-            queue.get().await.expect("there are some");
+    for is_late in [false, true] {
+        for ground in grounds() {
+            let (first, other) = world(&ground).await;
+            let (queue, theirs) = (queue_of(&first), queue_of(&other));
+            theirs.put_many(&["0", "1", "2", "old"]).await.expect("put");
+            for _ in 0..3 {
+                queue.get().await.expect("there are some");
+            }
+            let got = soon("the get", drive::get(&queue, None)).await.expect("there is one");
+            let mut got = Some(got);
+            if is_late {
+                let late = hold_up_the_next(&ground, &first, false);
+                got = None;
+                eventually("it is on its way back", || ground.fault_fired(late)).await;
+            }
+            parent_made_anew(&other).await;
+            theirs.put(b"new").await.expect("put");
+            drop(got);
+            while theirs.len().await.expect("looked") < 2 {}
+            for n in 0..5 {
+                theirs.put(n.to_string().as_bytes()).await.expect("the number is free");
+            }
+            let items = theirs.items().await.expect("read");
+            assert_eq!(items[..2], [b"new".to_vec(), b"old".to_vec()], "late: {is_late}");
         }
-        let got = soon("the get", drive::get(&queue, None)).await.expect("there is one");
-        parent_made_anew(&other).await;
-        theirs.put(b"new").await.expect("put");
-        drop(got);
-        while theirs.len().await.expect("looked") < 2 {}
-        for n in 0..5 {
-            theirs.put(n.to_string().as_bytes()).await.expect("the number is free");
-        }
-        assert_eq!(theirs.items().await.expect("read")[..2], [b"new".to_vec(), b"old".to_vec()]);
     }
 }
 

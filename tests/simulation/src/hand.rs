@@ -3,18 +3,20 @@
 
 use std::time::Duration;
 
-use zkrecipes_embedded::wire::{Acl, Hello, Request, SubWrite, Writer};
+use zkrecipes_embedded::wire::{Acl, CreateArgs, Hello, Op, Request, SubWrite, Writer};
 
 use crate::net::Net;
 use crate::plan::TroubleKind;
 use crate::sim::{HostId, Sim};
-use crate::subject::HOME;
+use crate::subject::{HOME, Subject};
 use crate::tell;
 use crate::trace::short;
 
 /// Rights: all of them, and all but to create.
 const ALL: i32 = 31;
 const NO_CREATE: i32 = 27;
+/// The kind of a node.
+const CONTAINER: i32 = 4;
 
 impl Net {
     /// Somebody deletes a node that is not theirs.
@@ -91,6 +93,24 @@ impl Net {
         }
         cluster.closed(conn);
         self.dispatch(sim, None);
+    }
+
+    /// Somebody makes a parent of items that is missing, for a put that never comes.
+    pub(super) fn make_containers(&mut self, sim: &Sim) {
+        let Subject::Queue(kind) = sim.plan.subject else { return };
+        if !sim.plan.has_containers || self.server.is_away() {
+            return;
+        }
+        for path in kind.parents_of_items() {
+            let is_there = self.server.cluster.leader().nodes().iter().any(|node| node.path == path);
+            if !is_there && sim.chance(|rng| rng.one_in(2)) {
+                tell!(sim, "{} made as a container", short(&path));
+                let acl = vec![Acl { perms: ALL, scheme: "world".to_owned(), id: "anyone".to_owned() }];
+                let (op, path) = (Op::CreateContainer, path.into());
+                let create = CreateArgs { op, path, data: Some(b""), acl, flags: CONTAINER, ttl: 0 };
+                self.ask_by_hand(sim, &Request::Write(SubWrite::Create(create)));
+            }
+        }
     }
 
     /// Containers that are empty go, between any two requests.

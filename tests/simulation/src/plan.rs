@@ -71,6 +71,8 @@ pub struct Plan {
     pub doubts: u64,
     /// Few items fit into one request.
     pub is_bulky: bool,
+    /// Somebody makes the parents of items as containers, as Curator does, so that they are collected and their numbers begin anew.
+    pub has_containers: bool,
     /// The clock of the servers is set, ahead and back.
     pub is_clock_set: bool,
     /// For a while nobody may create anything at some path.
@@ -191,6 +193,7 @@ impl Plan {
             thefts: 0,
             doubts: 0,
             is_bulky: false,
+            has_containers: false,
             is_clock_set: false,
             is_refused: false,
             gives_up: None,
@@ -251,6 +254,7 @@ impl Plan {
             self.gives_up = Some(self.gives_up.unwrap_or(soon));
         }
         self.is_bulky = rng.one_in(6);
+        self.has_containers = self.collects > 0 && rng.one_in(2);
     }
 
     /// Whose names the nodes of a host have.

@@ -64,6 +64,13 @@ impl QueueKind {
         })
     }
 
+    pub fn parents_of_items(self) -> Vec<String> {
+        match self.shards {
+            1 => vec![PATH.to_owned()],
+            shards => (0..shards).map(|shard| format!("{PATH}/{shard}")).collect(),
+        }
+    }
+
     /// What may be left when there is no item: parents of items, of claims, of marks, and what counts the puts.
     pub fn lasting(self) -> Vec<String> {
         let shards = (0..self.shards).map(|shard| format!("{PATH}/{shard}"));

@@ -414,6 +414,7 @@ impl Net {
             self.befall(sim, host, session, kind);
         }
         self.collect_containers(sim);
+        self.make_containers(sim);
     }
 
     /// Sends on what the machine says; nothing to `mute`, whose connection is breaking: that is handed back.

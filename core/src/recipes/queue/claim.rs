@@ -152,6 +152,8 @@ impl Store {
             Write::Set { path: out.path(), data: seen.bytes, version: Some(version) },
         ];
         writes.extend(self.layout.end_of_pause(&out.name.text, out.pause.as_deref(), version));
+        let about_item = writes.len();
+        writes.extend(seen.same_parent);
         let guard = Write::Check { path: out.path(), version: Some(version + 1) };
         let server_session = call.server_session(VERB).await?;
         let mut pending = PendingClaim {
@@ -184,6 +186,10 @@ impl Store {
                             server_session.forget_deletions_below(&self.layout.claims);
                             make_claims(session, call, VERB, &self.layout).await?;
                             continue;
+                        }
+                        (part, WireError::BadVersion | WireError::NoNode) if part == about_item => {
+                            out.mark_moved();
+                            return Ok(None);
                         }
                         // It is paused, and a new list says until when.
                         (2.., WireError::NoNode | WireError::NodeExists) => {

@@ -154,6 +154,8 @@ impl Store {
         writes.extend(self.removal_of(&out.name, out.path(), rest, seen.stat.version).0);
         writes.extend(layout.end_of_pause(&out.name.text, out.pause.as_deref(), seen.stat.version));
         writes.extend(end_of_unseen);
+        let about_item = writes.len();
+        writes.extend(seen.same_parent.clone());
         let mut call = session.call(None);
         self.look_at_dead_parent(session, &mut call).await?;
         loop {
@@ -182,6 +184,12 @@ impl Store {
                     let message = "the server's numbers for the dead letters are used up; replay or take them all, and delete \
                                    their node: then the numbers begin anew";
                     return Err(Error::new(ErrorKind::Exists, message).with_path(layout.dead().items));
+                }
+                Some(AppliedOnce::Refused(part, WireError::BadVersion | WireError::NoNode))
+                    if part == about_item =>
+                {
+                    out.mark_moved();
+                    return Ok(());
                 }
                 // Claimed and given back since it was read, or to be read again.
                 None | Some(AppliedOnce::Refused(_, WireError::BadVersion)) => return Ok(()),

@@ -11,7 +11,7 @@ use super::layout::{ItemName, NodeLayout, Order};
 use super::looks::LooksUnderWay;
 use crate::session::clock::Moment;
 use crate::session::server_session::ConnectionId;
-use crate::session::wire::{Flight, Stat};
+use crate::session::wire::{Flight, Stat, Write};
 
 /// How many items are read ahead beside as many as are out, in one request; and at most so many more. So a get costs about a
 /// sixth of a read, and with 64 at a time a fiftieth.
@@ -39,6 +39,8 @@ pub(super) struct ReadAhead {
     /// Until when it counts.
     pub(super) until: Moment,
     pub(super) on: Option<ConnectionId>,
+    /// See [`ReadItem`](super::listing::ReadItem).
+    pub(super) same_parent: Option<Write>,
 }
 
 /// A pause that is known.

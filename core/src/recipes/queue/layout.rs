@@ -37,6 +37,9 @@ pub(crate) const OWN: &str = "__queue__";
 /// The same of the dead letters.
 pub(crate) const DEAD: &str = "__dead__";
 
+/// The data of the parent of items where we have made it: it stays when it is empty. See `items_parent`.
+pub(crate) const STAYS: &[u8] = b"queue";
+
 /// In which order items are taken.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Order {
@@ -477,7 +480,8 @@ pub(super) async fn make_items(
     if path::parent(items) != "/" {
         make_parent(call, verb, path::parent(items), session.parents()).await?;
     }
-    make_parent(call, verb, items, CreateMode::Persistent).await
+    let server_session = call.server_session(verb).await?;
+    call.make_path_with(verb, &server_session, items, STAYS, CreateMode::Persistent).await.map(drop)
 }
 
 /// Makes the parent of the claims, which peers may count on where they claim, too.

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::items_parent::ItemsParent;
 use super::known_items::{KnownItems, KnownPause, ReadAhead};
 use super::layout::{FreeItem, ItemName, ItemPause, NodeLayout};
 use super::looks::{LookNumber, Since};
@@ -29,7 +30,7 @@ use crate::session::random;
 use crate::session::refusal::refusal;
 use crate::session::server_session::ConnectionId;
 use crate::session::skipped_nodes::Flaw;
-use crate::session::wire::{Stat, WireError};
+use crate::session::wire::{Stat, WireError, Write};
 
 /// When nobody was faster for so long, nobody is about, and the first comes first again. Else that took up to 320 items.
 const ALONE_AFTER: Duration = Duration::from_secs(1);
@@ -45,11 +46,14 @@ pub(super) struct ReadItem {
     pub(super) stat: Stat,
     /// What is written because of it leaves on this connection: on a later one its name may be another item's.
     pub(super) on: ConnectionId,
+    /// And with this check, which was known before it was read, if anything can be checked: see `items_parent`.
+    pub(super) same_parent: Option<Write>,
 }
 
 /// What the handles of one client know of the items of one queue.
 pub(super) struct ItemListing {
     pub(super) layout: Arc<NodeLayout>,
+    pub(super) parent: ItemsParent,
     items: Mutex<KnownItems>,
     /// Something came back.
     pub(super) back: Notify,
@@ -60,7 +64,8 @@ pub(super) struct ItemListing {
 impl ItemListing {
     pub(super) fn new(layout: Arc<NodeLayout>) -> Arc<ItemListing> {
         let (items, back, listed_in) = (Mutex::default(), Notify::new(), AtomicU64::new(0));
-        Arc::new(ItemListing { layout, items, back, listed_in })
+        let parent = ItemsParent::new(&layout.items);
+        Arc::new(ItemListing { layout, parent, items, back, listed_in })
     }
 
     fn items(&self) -> MutexGuard<'_, KnownItems> {
@@ -76,7 +81,7 @@ impl ItemListing {
         let mut read = items.ready.remove(&name)?;
         items.handed_out.insert(name.text.clone(), false);
         let mut unread = items.to_be_read(&name, read.is_none());
-        if !unread.is_empty() {
+        if let Some(same_parent) = self.parent.proof().filter(|_| !unread.is_empty()) {
             if read.is_none() {
                 unread.insert(0, name.clone());
             }
@@ -88,7 +93,7 @@ impl ItemListing {
             for (unread, read_ahead) in unread.iter().zip(flights) {
                 let slot = if *unread == name { Some(&mut read) } else { items.ready.get_mut(unread) };
                 if let Some(slot) = slot {
-                    *slot = Some(ReadAhead { read: read_ahead, until, on });
+                    *slot = Some(ReadAhead { read: read_ahead, until, on, same_parent: same_parent.clone() });
                 }
             }
         }
@@ -318,6 +323,12 @@ impl HandedOutItem {
         items.count_miss();
     }
 
+    /// Its parent is not the one below which it was read, or may not be.
+    pub(super) fn mark_moved(self) {
+        self.listing.parent.doubt();
+        self.mark_gone();
+    }
+
     /// We may not read it, or cannot take it: it stands in nobody's way, and is looked at again after a while.
     pub(super) fn set_aside(&mut self, session: &Session, flaw: Flaw) {
         session.skip(&self.path(), flaw);
@@ -337,13 +348,20 @@ impl HandedOutItem {
         let node = self.path();
         loop {
             let (server_session, on) = call.connection(verb).await?;
-            let flight = match self.read.take() {
-                Some(ahead) if ahead.on == Some(on) && call.now() < ahead.until => ahead.read,
-                _ => server_session.get_data(&node),
+            let ahead = self.read.take().filter(|ahead| ahead.on == Some(on) && call.now() < ahead.until);
+            let (flight, same_parent) = match (ahead, self.listing.parent.proof()) {
+                (Some(ahead), _) => (ahead.read, ahead.same_parent),
+                (None, Some(same_parent)) => (server_session.get_data(&node), same_parent),
+                (None, None) => {
+                    if !self.listing.parent.settle(call, verb).await? {
+                        return Ok(None);
+                    }
+                    continue;
+                }
             };
             match call.receive(verb, flight).await? {
                 Ok((bytes, stat)) if server_session.connection() == Some(on) => {
-                    return Ok(Some(ReadItem { bytes, stat, on }));
+                    return Ok(Some(ReadItem { bytes, stat, on, same_parent }));
                 }
                 Err(WireError::NoNode) => return Ok(None),
                 Err(WireError::NoAuth) => {

@@ -70,6 +70,11 @@ async fn now<T>(
     }
 }
 
+/// What there is of a node.
+pub(super) async fn stat(call: &mut Call, verb: &str, node: &str) -> Result<Option<Stat>> {
+    now(call, verb, node, |server| server.exists(node)).await.map(Option::flatten)
+}
+
 /// All items, in order.
 pub(super) async fn list(layout: &NodeLayout, call: &mut Call, verb: &str) -> Result<Vec<ItemName>> {
     let names = now(call, verb, &layout.items, |server| server.children(&layout.items)).await?;
@@ -79,7 +84,7 @@ pub(super) async fn list(layout: &NodeLayout, call: &mut Call, verb: &str) -> Re
 /// How many there are, without listing them.
 pub(super) async fn len(layout: &NodeLayout, session: &Arc<Session>) -> Result<usize> {
     let mut call = session.call(None).reading();
-    let stat = now(&mut call, "len", &layout.items, |server| server.exists(&layout.items)).await?.flatten();
+    let stat = stat(&mut call, "len", &layout.items).await?;
     Ok(stat.and_then(|stat| usize::try_from(stat.num_children).ok()).unwrap_or(0))
 }
 

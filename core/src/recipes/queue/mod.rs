@@ -3,7 +3,8 @@
 //! # Nodes
 //!
 //! ```text
-//! P                           the queue: persistent; a put creates it if it is missing, and it stays when it is empty
+//! P                           the queue: persistent; a put creates it if it is missing, and it stays when it is empty,
+//! │                           as its data says; another's may be a container, see `items_parent`
 //! └─ qn-0000000007            an item: persistent, or ephemeral with that option; a put creates it; a get, an ack or a
 //!                             move to the dead letters deletes it; its version says how often it was claimed
 //! P-__queue__                 what only this library knows of; this node and the folders in it are containers
@@ -73,7 +74,7 @@
 //!
 //! - Of a put: it is sent again. If the mark refuses it, the first was applied (`session::once`).
 //! - Of the others: it is not sent again. It names an item, and another item may have that name by then: when P is
-//!   deleted and made anew, the numbers begin at 0 again. Instead a transaction is sent that only sets the mark, at the
+//!   deleted and made anew, the numbers begin at 0 again (one that is only late is refused then, see `items_parent`). Instead a transaction is sent that only sets the mark, at the
 //!   same version. If it is applied, the first is refused whenever it arrives, and the client looks at the nodes anew.
 //!   If it is refused, the mark's data says which of the two was applied (`once::seen`).
 //! - Of a claim: a quorum write is sent that changes nothing; when it is answered, all that was sent before in that
@@ -106,6 +107,7 @@ mod dead_letter_header;
 mod dead_letters;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
+mod items_parent;
 mod keys;
 mod known_items;
 mod layout;
@@ -131,7 +133,7 @@ use std::time::Duration;
 
 pub use claim::{Item, Nack};
 pub use dead_letters::DeadLetter;
-pub(crate) use layout::{DEAD, OWN, is_item, is_pause};
+pub(crate) use layout::{DEAD, OWN, STAYS, is_item, is_pause};
 use layout::{LONGEST_DELAY, NodeLayout, Order};
 pub use looking::QueueStats;
 pub use put_answer::{Put, PutOptions};

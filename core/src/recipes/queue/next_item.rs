@@ -240,6 +240,7 @@ impl SharedQueue {
             lists.catch_up_within(call, verb).await?;
             let synced = call.receive(verb, synced).await?;
             lists.catch_up_within(call, verb).await?;
+            self.listing.parent.mark_if_unmarked(call, verb).await?;
             self.note_news(session, lists);
             match synced {
                 Ok(()) if server_session.link() == link => {
@@ -295,6 +296,7 @@ impl SharedQueue {
     pub(super) async fn list_anew(&self, call: &mut Call, verb: &str, is_synced: bool) -> Result<()> {
         let look = self.listing.begin_look();
         let found = self.list(call, verb, is_synced).await?;
+        self.listing.parent.mark_if_unmarked(call, verb).await?;
         self.listing.replace_all(&look, call.now(), call.session().clock().wall(), found);
         Ok(())
     }
@@ -323,14 +325,18 @@ impl SharedQueue {
             let is_synced = is_synced || self.listing.may_lag(session_id);
             let sync = is_synced.then(|| server_session.sync(&layout.items));
             let claims = server_session.children(&layout.claims);
-            let items = server_session.children(&layout.items);
+            let items = server_session.children_and_stat(&layout.items);
             let synced = match sync {
                 Some(sync) => call.receive(verb, sync).await?,
                 None => Ok(()),
             };
             let claims = missing_is_empty(call.receive(verb, claims).await?);
-            let items = missing_is_empty(call.receive(verb, items).await?);
-            match (synced, claims, items) {
+            let items = call.receive(verb, items).await?.map(|(names, stat)| {
+                server_session.saw_parent(&layout.items, stat.czxid);
+                self.listing.parent.learn(&stat);
+                names
+            });
+            match (synced, claims, missing_is_empty(items)) {
                 (Ok(()), Ok(beside), Ok(names)) => {
                     self.listing.was_listed_in(session_id);
                     return Ok((names, beside));
@@ -359,6 +365,7 @@ impl SharedQueue {
             back.as_mut().enable();
             let ItemWatch { lists, line, look_at, .. } = &mut *watch;
             if let Some(lists) = lists {
+                self.listing.parent.mark_if_unmarked(call, verb).await?;
                 self.note_news(session, lists);
             }
             if !self.has_nothing_ready(session) {

@@ -17,6 +17,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
+use super::items_parent;
 use super::layout::{NodeLayout, make_claims};
 use super::room::VERB;
 use crate::error::{Error, ErrorKind, Result};
@@ -328,12 +329,15 @@ impl TakeBack {
     async fn delete(&self, nodes: &[Created]) -> Result<usize> {
         let (mut call, items) = (self.session.call(None).outlasting(), &self.layout.items);
         let (mut waiting, mut left): (Vec<_>, _) = (nodes.iter().map(|node| (node, false)).collect(), 0);
+        let (mut may_check, mut about_item) = (true, 0);
         while !waiting.is_empty() {
             let (server_session, on) = call.connection(TAKING_BACK).await?;
             // In one flight. What was sent before is decided when this is.
             let settled = server_session.settle(items);
+            let parent = server_session.exists(items);
             let found: Vec<_> = waiting.iter().map(|(node, _)| server_session.exists(&node.path)).collect();
             let settled = call.receive(TAKING_BACK, settled).await?;
+            let parent = call.receive(TAKING_BACK, parent).await?;
             let found = settle_all(&mut call, found).await?;
             if server_session.connection() != Some(on)
                 || settled.as_ref().is_err_and(WireError::is_unanswered)
@@ -341,12 +345,19 @@ impl TakeBack {
                 call.retry_after_loss(TAKING_BACK).await?;
                 continue;
             }
+            let same_parent = match parent {
+                Ok(Some(stat)) if may_check => Some(items_parent::check(items, stat.version)),
+                _ => None,
+            };
             let mut deletions = Vec::new();
             for ((node, is_in_doubt), found) in std::mem::take(&mut waiting).into_iter().zip(found) {
                 match found {
                     Ok(Some(stat)) if stat.czxid != node.czxid => left += usize::from(!is_in_doubt),
                     Ok(Some(stat)) if stat.version == 0 => {
-                        deletions.push((node, server_session.multi_on(on, &self.writes(&node.path))));
+                        let mut writes = self.writes(&node.path);
+                        about_item = writes.len();
+                        writes.extend(same_parent.clone());
+                        deletions.push((node, server_session.multi_on(on, &writes)));
                     }
                     // By ourselves, it may be.
                     Ok(None) => left += usize::from(!is_in_doubt),
@@ -365,6 +376,11 @@ impl TakeBack {
                         if *error == WireError::NoNode && self.layout.has_claims_of_peers =>
                     {
                         has_no_claims = true;
+                        waiting.push((node, false));
+                    }
+                    // The parent has another version by now, or we may not read it.
+                    Err(WireError::Part { index, error }) if index == about_item => {
+                        may_check &= *error != WireError::NoAuth;
                         waiting.push((node, false));
                     }
                     Err(_) => left += 1,

@@ -13,6 +13,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Context;
 
+use super::items_parent;
 use super::layout::{ItemName, make_claims, make_items};
 use super::listing::{HandedOutItem, ReadItem};
 use super::store::Store;
@@ -143,7 +144,7 @@ impl Store {
         mut out: HandedOutItem,
         seen: ReadItem,
     ) -> Result<Removal> {
-        let (layout, ReadItem { bytes, stat, on }) = (&*self.layout, seen);
+        let (layout, ReadItem { bytes, stat, on, same_parent }) = (&*self.layout, seen);
         let (data, rest) = layout.decode(&bytes).map_err(|error| error.with_path(out.path()))?;
         let mut writes = Vec::new();
         let has_claim = stat.version > 0 || layout.has_claims_of_peers;
@@ -159,6 +160,8 @@ impl Store {
         };
         let (removal, goes) = self.removal_of(&out.name, out.path(), rest, stat.version);
         writes.extend(removal);
+        let about_item = writes.len();
+        writes.extend(same_parent);
         let mut call = session.call(None).outlasting();
         loop {
             let removed = self.removals.apply(&session, writes.clone(), on).await;
@@ -177,6 +180,12 @@ impl Store {
                 }
                 CombinedOutcome::Refused(0, WireError::NoNode) if has_claim => {
                     make_claims(&session, &mut call, VERB, layout).await?;
+                }
+                CombinedOutcome::Refused(part, WireError::BadVersion | WireError::NoNode)
+                    if part == about_item =>
+                {
+                    out.mark_moved();
+                    return Ok(Removal::Lost);
                 }
                 // Claimed since it was read, or given back: it has another version.
                 CombinedOutcome::Refused(_, WireError::BadVersion) => {
@@ -266,8 +275,10 @@ impl Store {
             let (server_session, on) = call.connection(PUTTING_BACK).await?;
             let (synced, parent) = (server_session.sync(items), server_session.exists(items));
             let synced = call.receive(PUTTING_BACK, synced).await?;
-            match synced.and(call.receive(PUTTING_BACK, parent).await?) {
-                Ok(Some(parent)) if parent.czxid < put_back.czxid => {}
+            let writes = match synced.and(call.receive(PUTTING_BACK, parent).await?) {
+                Ok(Some(parent)) if parent.czxid < put_back.czxid => {
+                    [put_back.write(), items_parent::check(items, parent.version)]
+                }
                 Ok(Some(_)) => return Ok(Some(WireError::NodeExists)),
                 Ok(None) => return Ok(Some(WireError::NoNode)),
                 Err(error) if !error.is_unanswered() => return Ok(Some(error)),
@@ -275,10 +286,12 @@ impl Store {
                     call.retry_after_loss(PUTTING_BACK).await?;
                     continue;
                 }
-            }
+            };
             if !session.is_closing() {
-                match self.marks.apply_seen(session, call, PUTTING_BACK, &[put_back.write()], on).await {
+                match self.marks.apply_seen(session, call, PUTTING_BACK, &writes, on).await {
                     Ok(Some(AppliedOnce::Applied)) => return Ok(None),
+                    // It has another version by now, or is another one.
+                    Ok(Some(AppliedOnce::Refused(1, WireError::BadVersion | WireError::NoNode))) => continue,
                     Ok(Some(AppliedOnce::Refused(_, error))) => return Ok(Some(error)),
                     // A client that closes makes no marks any more.
                     Err(error) if !session.is_closing() && error.kind() != ErrorKind::Closed => {
@@ -287,11 +300,16 @@ impl Store {
                     Ok(None) | Err(_) => continue,
                 }
             }
-            let created = server_session.multi_on(on, &[put_back.write()]);
+            let created = server_session.multi_on(on, &writes);
             return match call.receive(PUTTING_BACK, created).await? {
                 Ok(_) => Ok(None),
                 Err(WireError::NotSent) => continue,
                 Err(error) if error.is_unanswered() => self.look_for(call, put_back).await,
+                Err(WireError::Part { index: 1, error })
+                    if matches!(*error, WireError::BadVersion | WireError::NoNode) =>
+                {
+                    continue;
+                }
                 Err(WireError::Part { error, .. }) => Ok(Some(*error)),
                 Err(error) => Ok(Some(error)),
             };

@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::watching::{Children, Watching};
+use crate::session::wire::Stat;
 
 /// The items and the claims of one queue, as they were told last.
 pub(super) struct WatchedLists {
@@ -24,6 +25,8 @@ pub(super) struct WatchedLists {
 struct WatchedChildren {
     watching: Watching<Children>,
     names: Option<Vec<String>>,
+    /// What was told of their parent.
+    stat: Option<Stat>,
     /// Whether nobody has taken note of that yet.
     is_news: bool,
 }
@@ -37,6 +40,7 @@ impl WatchedLists {
         let watch = |path| WatchedChildren {
             watching: session.watch_children(verb, path),
             names: None,
+            stat: None,
             is_news: false,
         };
         let (items, claims) = (watch(&listing.layout.items), watch(&listing.layout.claims));
@@ -73,6 +77,9 @@ impl WatchedLists {
         // The claims first: what is claimed in between shows when it is taken.
         let (claims, items) = join(self.claims.catch_up(), self.items.catch_up()).await;
         claims.and(items)?;
+        if let Some(stat) = &self.items.stat {
+            self.listing.parent.learn(stat);
+        }
         self.caught_up = Some(look);
         Ok(())
     }
@@ -87,7 +94,8 @@ impl WatchedLists {
 
 impl WatchedChildren {
     fn learn(&mut self, children: Children) {
-        self.names = Some(children.0.map(|(names, _)| names).unwrap_or_default());
+        let (names, stat) = children.0.unzip();
+        (self.names, self.stat) = (Some(names.unwrap_or_default()), stat);
         self.is_news = true;
     }
 
