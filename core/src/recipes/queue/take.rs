@@ -8,16 +8,21 @@
 //! somebody has its name, it goes to the end: a name from before would stand in the way of the new numbers. The parent is older
 //! than its items, so its time tells.
 
+use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::Context;
+
+use tokio::sync::oneshot;
 
 use super::items_parent;
 use super::layout::{ItemName, make_claims, make_items};
 use super::listing::{HandedOutItem, ReadItem};
 use super::store::Store;
 use crate::error::{Error, ErrorKind, Result};
+use crate::futures::unless;
+use crate::mutex::lock;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::once::AppliedOnce;
@@ -112,22 +117,40 @@ impl Store {
             let Some((out, ..)) = self.move_if_dead(&mut call, VERB, out, &seen).await? else {
                 continue;
             };
-            // In the background, and closing waits for it, in whatever session: if the caller goes, what comes of it goes back.
-            let (answer, answered) = tokio::sync::oneshot::channel();
-            let (store, about) = (self.clone(), session.clone());
+            // In the background, and closing waits for it, in whatever session: if the caller goes, what comes of it goes back. So it does
+            // where the caller is there and is not polled when the client closes.
+            let (answer, answered) = oneshot::channel();
+            let (is_heard, heard) = oneshot::channel::<Infallible>();
+            let (unheard, store, about) = (Arc::new(Mutex::new(None)), self.clone(), session.clone());
+            let removed = unheard.clone();
             let hearing = self.returns.unless_heard();
             let under_way = hearing.under_way();
             drop(session.in_background(async move {
-                let path = store.layout.path.clone();
-                if let Err(Err(error)) = answer.send(store.remove(about, out, seen).await) {
-                    tracing::warn!(target: "zkrecipes", event = "removal_unheard", path, %error, "nobody waits any more to hear what became of a removal");
+                let outcome = store.clone().remove(about.clone(), out, seen).await;
+                let has_got = matches!(outcome, Ok(Removal::Got(_)));
+                *lock(&unheard) = Some(outcome);
+                let is_waited_for = answer.send(()).is_ok();
+                if is_waited_for && has_got {
+                    unless(heard, about.until_closing()).await;
+                }
+                if !is_waited_for || has_got {
+                    let unheard = lock(&unheard).take();
+                    if let Some(Err(error)) = &unheard {
+                        let path = &store.layout.path;
+                        tracing::warn!(target: "zkrecipes", event = "removal_unheard", path, %error, "nobody waits any more to hear what became of a removal");
+                    }
                 }
                 drop(under_way);
             }));
-            let answered = async { Ok(answered.await.unwrap_or_else(|_| Err(vanished()))) };
+            let answered = async {
+                let is_over = answered.await.is_ok();
+                let taken_back = || if is_over { Error::closed("client") } else { vanished() };
+                Ok(lock(&removed).take().unwrap_or_else(|| Err(taken_back())))
+            };
             // The answer is an error of ours, and none of the server's.
             if let Ok(removed) = call.receive(VERB, answered).await? {
                 hearing.mark_heard();
+                drop(is_heard);
                 match removed? {
                     Removal::Got(got) => return Ok(got),
                     Removal::Unsure(out) => again = Some(out),
