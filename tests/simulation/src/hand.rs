@@ -106,7 +106,7 @@ impl Net {
             if !is_there && sim.chance(|rng| rng.one_in(2)) {
                 tell!(sim, "{} made as a container", short(&path));
                 let acl = vec![Acl { perms: ALL, scheme: "world".to_owned(), id: "anyone".to_owned() }];
-                let (op, path) = (Op::CreateContainer, path.into());
+                let (op, path) = (Op::CREATE_CONTAINER, path.into());
                 let create = CreateArgs { op, path, data: Some(b""), acl, flags: CONTAINER, ttl: 0 };
                 self.ask_by_hand(sim, &Request::Write(SubWrite::Create(create)));
             }

@@ -163,6 +163,9 @@ fn play(sim: &Arc<Sim>) -> Result<(), String> {
     while !is_idle && !rest(sim).is_zero() {
         is_idle = until(sim, rest(sim), are_idle)?;
     }
+    if let Some(wrong) = sim.ledger.reckon() {
+        return Err(wrong);
+    }
     if !is_idle {
         let waiting: usize = parties.iter().map(|party| party.working()).sum();
         let (why, server) = (sim.ledger.views.disagreement(), &sim.net.lock().server);
@@ -170,9 +173,6 @@ fn play(sim: &Arc<Sim>) -> Result<(), String> {
             "{waiting} workers have not finished {patience:?} after the last fault; {why}left: {}",
             server.leftovers().join(", ")
         ));
-    }
-    if let Some(wrong) = sim.ledger.reckon() {
-        return Err(wrong);
     }
 
     let left = |sim: &Sim| {

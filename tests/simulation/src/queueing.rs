@@ -355,7 +355,9 @@ impl Party {
                 Err(error) => self.expect("the last get", Err(error), &[]),
             }
             let left = (queue.len().await, dead.len().await);
-            if matches!(left, (Ok(0), Ok(0))) && self.sim.ledger.items.have_all_stopped() {
+            let items = &self.sim.ledger.items;
+            // What is missing may be on its way back.
+            if matches!(left, (Ok(0), Ok(0))) && items.have_all_stopped() && items.reckon().is_none() {
                 return;
             }
             self.nap(LOOKS).await;
