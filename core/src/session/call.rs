@@ -471,6 +471,11 @@ impl Call {
         }
     }
 
+    /// The next pause after a broken connection is no longer.
+    pub(crate) fn pause_at_most(&mut self, longest: Duration) {
+        self.pause = self.pause.min(longest);
+    }
+
     /// After a broken connection: a pause, then the caller tries again. It doubles as long as one loss follows another.
     pub(crate) async fn retry_after_loss(&mut self, what: &str) -> Result<()> {
         let (now, retry) = (self.session.now(), &self.session.options().retry);

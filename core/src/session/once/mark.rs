@@ -129,6 +129,11 @@ impl Mark {
         (self.needed / 3).min(MOST_KEPT)
     }
 
+    /// How long to wait at most until it is asked again: a dozen times at least before anybody else deletes it.
+    pub(crate) fn is_asked_after(&self) -> Duration {
+        self.needed / 16
+    }
+
     /// Whether it is certain, so long after the first attempt, that nobody has deleted a mark that was never seen to stand.
     /// Half of the time is for the difference between two clocks.
     pub(crate) fn is_safe(&self, after: Duration) -> bool {

@@ -105,7 +105,18 @@ impl Marks {
         let session = used.session.clone();
         loop {
             let server_session = call.server_session(verb).await?;
-            used.still_tells(session.now())?;
+            call.pause_at_most(used.mark().is_asked_after());
+            let Ok(()) = used.still_tells(session.now()) else {
+                // What may have been deleted by others is not made again. If it stands it tells.
+                let synced = call.receive(verb, server_session.sync(&self.parent)).await?;
+                if synced.is_ok()
+                    && let Some(is_applied) = self.read_the_mark(used, call, verb).await?
+                {
+                    return Ok(is_applied);
+                }
+                call.retry_after_loss(verb).await?;
+                continue;
+            };
             let mark = used.mark();
             let flight = mark.send(&session, &server_session, &[mark.write_nothing()])?;
             match call.receive(verb, flight).await? {
@@ -120,15 +131,8 @@ impl Marks {
                     }
                     // By the transaction, or by what took its place.
                     WireError::NodeExists | WireError::BadVersion => {
-                        match call.receive(verb, server_session.get_data(&used.mark().node)).await? {
-                            Ok((said, _)) => {
-                                let made = parse(&said).map(|(made, _)| made);
-                                let is_applied = made == Some(used.mark().made + 1);
-                                used.done();
-                                return Ok(is_applied);
-                            }
-                            Err(error) if error.is_unanswered() => {}
-                            Err(_) => return Err(beyond("the node that would tell was deleted")),
+                        if let Some(is_applied) = self.read_the_mark(used, call, verb).await? {
+                            return Ok(is_applied);
                         }
                     }
                     WireError::NoNode => return Err(beyond("the node that would tell was deleted")),
@@ -138,6 +142,19 @@ impl Marks {
                 Err(error) => return Err(refusal(error, verb, &self.parent)),
             }
             call.retry_after_loss(verb).await?;
+        }
+    }
+
+    /// Whether the mark was set by the transaction, or by what took its place; `None` without an answer.
+    async fn read_the_mark(&self, used: &mut Used, call: &mut Call, verb: &str) -> Result<Option<bool>> {
+        let (server_session, next) = (call.server_session(verb).await?, used.mark().made + 1);
+        match call.receive(verb, server_session.get_data(&used.mark().node)).await? {
+            Ok((said, _)) => {
+                used.done();
+                Ok(Some(parse(&said).map(|(made, _)| made) == Some(next)))
+            }
+            Err(error) if error.is_unanswered() => Ok(None),
+            Err(_) => Err(beyond("the node that would tell was deleted")),
         }
     }
 }
