@@ -97,6 +97,22 @@ async fn closing_waits_for_a_removal_that_began_in_a_session_before() {
     assert_tidy(&server).await;
 }
 
+/// Longer than half of the time for which others leave the mark alone: three times the session timeout and the retry budget.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_whose_removal_is_in_doubt_for_long_goes_back_if_its_mark_stands() {
+    let server = server();
+    let mut impatient = options(Duration::from_secs(1));
+    impatient.retry.give_up_after = Some(Duration::from_millis(200));
+    let (taking, other) = (connected(&server, impatient).await, client(&server).await);
+    let queue = queue_of(&taking);
+    queue_of(&other).put(b"one").await.expect("put");
+    multi_is_applied_and_then_nothing_is_heard(&server, &taking);
+    soon("the get", queue.get_timeout(Duration::from_millis(300))).await.expect_err("nobody answers");
+    tokio::time::sleep(Duration::from_millis(2200)).await;
+    server.clear_faults();
+    assert_eq!(soon("the other's get", queue_of(&other).get()).await.expect("it is back"), b"one");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mark_that_has_a_child_keeps_no_client_from_closing() {
     LazyLock::force(&SAID);
