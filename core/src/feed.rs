@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use crate::error::{ErrorKind, Result};
 use crate::mutex::lock;
 use crate::process::{Process, UnlessForked};
+use crate::sync::{Mutex, MutexGuard, TryLockError};
 
 /// A stream of states or changes, such as [`Config::watch`](crate::Config::watch) gives.
 ///

@@ -43,6 +43,7 @@ pub mod session;
 mod signals;
 #[cfg(target_os = "linux")]
 mod stack;
+mod sync;
 mod threads;
 pub mod time;
 mod tls;

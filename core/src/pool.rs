@@ -2,11 +2,12 @@
 //! waits for another one's, up to a limit.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::mutex::{lock, unpoisoned};
 use crate::process::{PerProcess, Process};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::{runtime, threads};
 
 /// A piece of work for a delivery thread.

@@ -26,7 +26,7 @@ const HOUSE: &[&[&str]] = &[
     &["options"],
     &["futures", "json", "metrics", "mutex", "path", "process", "sanitizer", "signals", "stack", "time"],
     &["error"],
-    &["printable"],
+    &["printable", "sync"],
 ];
 
 /// Where a part stands; `None` for a path that leads into none.

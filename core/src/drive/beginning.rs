@@ -3,13 +3,14 @@
 
 use std::mem;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 
 use crate::mutex::{lock, unpoisoned};
 use crate::process::Process;
 use crate::runtime::{self, Later};
 use crate::session::wire::own::has_room;
+use crate::sync::Mutex;
 
 /// Begins `task` on this thread. Where that has no room for it, the runtime does.
 pub(super) fn begin(mut task: Later<()>) {

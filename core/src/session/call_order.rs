@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -18,6 +18,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::Session;
 use super::wire::LinkState;
 use crate::mutex::lock;
+use crate::sync::Mutex;
 
 /// How long a call waits for those before it on one connection: an answer comes sooner.
 const STUCK: Duration = Duration::from_secs(2);

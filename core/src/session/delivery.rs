@@ -1,7 +1,6 @@
 //! Where users' callbacks run: on the library's delivery threads, or wherever a face asked for.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::log;
@@ -11,6 +10,8 @@ use crate::pool::{self, Job, Strand};
 use crate::process::Process;
 use crate::runtime;
 use crate::session::pending_callbacks::{PendingCallback, PendingCallbacks};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{Condvar, Mutex};
 
 /// When a callback's turn is among those of its client.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -2,12 +2,12 @@
 //! each that waits: with ten thousand waiting calls that is seen.
 
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use tokio::sync::Notify;
 
 use crate::futures::polled;
+use crate::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Default)]
 pub(crate) struct Flag {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use super::clock::Moment;
 use super::server_session::ServerSession;
 use crate::mutex::lock;
 use crate::process::UnlessForked;
+use crate::sync::Mutex;
 
 /// How long nobody queues before those who wait for that go on: a server that has come back answers sooner, and who waits in
 /// memory hears of the end within a second.

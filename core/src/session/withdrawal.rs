@@ -2,12 +2,12 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
 use tokio::sync::Notify;
 
 use crate::futures::polled;
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Withdraws the calls that were made by then. Clones are the same one.
 #[derive(Clone, Default)]

@@ -10,8 +10,7 @@
 //!
 //! The acquisitions that share a node share its czxid; the pair of it and the number of passes rises strictly.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 use futures_util::FutureExt;
 use tokio::sync::OwnedMutexGuard;
@@ -22,6 +21,8 @@ use crate::error::{Error, Result};
 use crate::mutex::lock;
 use crate::process::{Process, UnlessForked};
 use crate::session::call::Call;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 
 /// What the waiters of one client on one path share.
 #[derive(Default)]

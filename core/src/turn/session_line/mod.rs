@@ -20,7 +20,7 @@ mod position;
 mod watched_path;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 pub(crate) use position::{Arrival, Joined, Passed, Position};
@@ -39,6 +39,7 @@ use crate::session::contenders_ahead::{AheadAtLastLook, ContendersAhead};
 use crate::session::server_session::shared_lists::{Listed, SharedNames};
 use crate::session::server_session::{ServerSession, Tenant};
 use crate::session::wire::{Event, Link, LinkState, Stat, WireError};
+use crate::sync::{Mutex, MutexGuard};
 
 /// How many deletions may be unconfirmed while the turn is passed on: so far may others see who held behind who holds.
 const MOST_UNCONFIRMED: usize = 32;

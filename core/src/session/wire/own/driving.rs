@@ -18,8 +18,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::task::Wake;
 use std::time::{Duration, Instant};
 
@@ -29,6 +28,8 @@ use super::stream::Stream;
 use super::system::{self, Wakeup};
 use crate::process::{PerProcess, Process};
 use crate::stack;
+use crate::sync::atomic::{AtomicU8, Ordering};
+use crate::sync::{Condvar, Mutex, thread_local};
 
 /// How late an answer may be because the thread that drives does not come to it.
 pub(super) const WATCHDOG: Duration = Duration::from_millis(20);

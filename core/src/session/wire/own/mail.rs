@@ -1,11 +1,12 @@
 //! What is handed over to whoever has the lock of a machine, by those who do not wait for it: what they ask, and that the task
 //! which serves the session wants to come in.
 
-use std::sync::atomic::{AtomicBool, Ordering, fence};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use super::state::ConnectionState;
 use crate::session::clock::Moment;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering, fence};
 
 /// Something to be done with a machine.
 pub(super) type Work<C> = Box<dyn FnOnce(&mut ConnectionState<C>, Moment) + Send>;

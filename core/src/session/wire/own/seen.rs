@@ -1,13 +1,14 @@
 //! What can be asked of a session without waiting for its machine: a thread that was stopped inside that holds up no look at
 //! what is held, and no loss.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use crate::session::clock::Moment;
 use crate::session::wire::machine::{Answering, Machine};
 use crate::session::wire::{Link, LinkState};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 
 /// The latest of the machine, as of when the lock was last left.
 pub(super) struct Seen {

@@ -1,6 +1,5 @@
 //! The task that serves a session over sockets: it connects, reads, sends what is left, and looks at the clock.
 
-use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,8 +10,8 @@ use tokio::net::TcpStream;
 use super::Connection;
 #[cfg(target_os = "linux")]
 use super::driving::WATCHDOG;
-use super::socket::{SPACE, Socket};
-use super::state::ConnectionState;
+use super::reading::Extent;
+use super::socket::Socket;
 use super::stream::Ready;
 use super::trust::Trust;
 use crate::hosts::Server;
@@ -70,10 +69,9 @@ pub(super) async fn serve(
             if let Some((attempt, server, has_quorum)) = learnt.take() {
                 state.machine.learnt(attempt, &server, has_quorum, now);
             }
-            let more = state.read_or_leave_it(is_ready, is_due, now);
-            let due = state.look(now);
+            let (due, more, is_watched) = state.visit(is_ready, is_due, now);
             let socket = state.channel.as_ref().map(|socket| (socket.attempt, socket.stream.clone()));
-            (due, more, state.watch(), socket.unzip())
+            (due, more, is_watched, socket.unzip())
         });
         let Some((due, more, is_watched, (attempt, stream))) = looked else {
             // Somebody is inside, and calls when they leave. This thread has others to serve.
@@ -142,102 +140,6 @@ async fn nap(wake_at: Option<Moment>, watch_at: Option<Instant>) {
     let left = wake_at.map_or(LONGEST_NAP, |at| at.since(SystemClock.now())).min(LONGEST_NAP);
     let watch = watch_at.map_or(left, |at| at.saturating_duration_since(Instant::now()));
     tokio::time::sleep(left.min(watch)).await;
-}
-
-/// How far a stream is read.
-#[derive(Copy, Clone)]
-enum Extent {
-    /// Until nothing is there.
-    All,
-    /// Until less is there than is read at once.
-    UntilShort,
-}
-
-/// What has become of reading.
-#[derive(Copy, Clone)]
-pub(super) struct Was {
-    pub(super) is_open: bool,
-    /// Something was there.
-    something: bool,
-    /// As much as is read at once, so there is more as a rule.
-    is_full: bool,
-}
-
-impl Was {
-    /// What is still to be read.
-    fn left(self, extent: Extent) -> Option<Extent> {
-        let goes_on = match extent {
-            Extent::All => self.something,
-            Extent::UntilShort => self.is_full,
-        };
-        goes_on.then_some(extent)
-    }
-}
-
-impl ConnectionState<Socket> {
-    /// Reads what is there, or about as much as is read at once.
-    pub(super) fn read(&mut self, now: Moment) -> Was {
-        let nothing = Was { is_open: false, something: false, is_full: false };
-        let Some(socket) = &mut self.channel else { return nothing };
-        let machine = &mut self.machine;
-        let received = socket.receive(|bytes| machine.received(bytes, now));
-        socket.counters.bytes_received.add(machine.bytes_answered());
-        match received {
-            Ok(Some(0)) => machine.hung_up(Trouble::closed("the server closed the connection"), now),
-            Ok(read) => {
-                let is_open = machine.wants(socket.attempt);
-                return Was { is_open, something: read.is_some(), is_full: read == Some(SPACE) };
-            }
-            Err(error) => machine.hung_up(broken(&error, socket.trust.as_deref()), now),
-        }
-        nothing
-    }
-
-    /// Reads unless a thread drives that comes to it. Answers what is left.
-    fn read_or_leave_it(&mut self, ready: Option<Extent>, is_due: bool, now: Moment) -> Option<Extent> {
-        // Due, one has driven a moment ago, and may have been stopped before it had handed back.
-        let due = is_due.then_some(Extent::All);
-        if self.driver.is_none() {
-            let extent = due.or(ready)?;
-            return self.read(now).left(extent);
-        }
-        if !is_due {
-            // It was armed late; or it is at its end, which a second arming would tell again.
-            if ready.is_some() && self.disarmed_for != self.driver {
-                self.disarmed_for = self.driver;
-                self.arm();
-            }
-            return None;
-        }
-        let was = self.read(now);
-        if was.something || !was.is_open {
-            self.driver = None;
-        }
-        was.left(Extent::All)
-    }
-
-    /// Arms the channel, unless it is. Whether the I/O thread has to come again soon.
-    fn watch(&mut self) -> bool {
-        let was_driven = std::mem::take(&mut self.was_driven);
-        if was_driven || !self.is_armed() {
-            self.arm();
-        }
-        self.is_watched = was_driven || self.driver.is_some();
-        self.is_watched
-    }
-}
-
-fn broken(error: &io::Error, trust: Option<&Trust>) -> Trouble {
-    // With TLS 1.3 a server says only after the handshake that it does not like our certificate.
-    if let Some(trouble) = trust.and_then(|trust| trust.refused(error)) {
-        return trouble;
-    }
-    match error.kind() {
-        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => {
-            Trouble::closed(error.to_string())
-        }
-        _ => error.to_string().into(),
-    }
 }
 
 /// Names are looked up, and files read, anew for each attempt, on threads of their own: that may take long.
