@@ -1,10 +1,11 @@
 //! Which contenders a waiter has seen ahead of it, for whoever wants to tell its user. It costs no request.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::wire::Stat;
 use crate::mutex::lock;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// Written by the waiter, read by others.
 #[derive(Default)]

@@ -1,9 +1,11 @@
 //! What recipes keep once per client, each kind of thing by its type, so that the session knows no recipe.
 
-use crate::mutex::lock;
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use crate::mutex::lock;
+use crate::sync::Mutex;
 
 #[derive(Default)]
 pub(crate) struct Extensions(Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);

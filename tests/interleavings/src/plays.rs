@@ -1,0 +1,106 @@
+//! Who plays with what, and what is promised of it.
+
+mod connection;
+mod delivery;
+mod drive;
+mod driving;
+mod feed;
+pub(crate) mod handoff;
+mod inbox;
+mod line;
+mod waiting;
+
+use crate::Play;
+
+pub const ALL: &[Play] = &[
+    Play {
+        name: "handed-back",
+        promise: "everybody has their own answer, whoever drives, and one thread at most drives at a time",
+        seeds: 100_000,
+        play: driving::everybody_has_their_answer,
+    },
+    Play {
+        name: "taken-away",
+        promise: "a thread that stands still while it drives holds up nobody else, and disturbs nobody when it goes on",
+        seeds: 100_000,
+        play: driving::a_thread_that_stands_still_holds_up_nobody,
+    },
+    Play {
+        name: "mail",
+        promise: "what is asked while the lock is taken is done, once and in the order of each thread, and nobody waits to ask",
+        seeds: 200_000,
+        play: connection::what_is_handed_over_is_done,
+    },
+    Play {
+        name: "called",
+        promise: "the task that finds the lock taken is called when it is left",
+        seeds: 200_000,
+        play: connection::who_found_the_lock_taken_is_called,
+    },
+    Play {
+        name: "seen",
+        promise: "who sees a connection sees whose it is, without the lock",
+        seeds: 200_000,
+        play: connection::who_sees_a_connection_sees_whose_it_is,
+    },
+    Play {
+        name: "begun",
+        promise: "a call that is woken is polled again, by one thread at a time",
+        seeds: 200_000,
+        play: drive::who_is_woken_is_polled_again,
+    },
+    Play {
+        name: "unsubscribe",
+        promise: "no callback is told anything after unsubscribe has returned",
+        seeds: 200_000,
+        play: delivery::nothing_is_told_after_unsubscribe,
+    },
+    Play {
+        name: "notices",
+        promise: "each notice is told once, in order and none beside another one, and nothing is pending when all are told",
+        seeds: 100_000,
+        play: delivery::notices_are_told_in_order,
+    },
+    Play {
+        name: "losses",
+        promise: "a loss waits for no other callback, whoever takes its wake-up",
+        seeds: 100_000,
+        play: delivery::a_loss_waits_for_no_callback,
+    },
+    Play {
+        name: "withdrawn",
+        promise: "who waits for a flag or a withdrawal hears of it, however late it comes",
+        seeds: 200_000,
+        play: delivery::who_waits_for_a_flag_hears_of_it,
+    },
+    Play {
+        name: "feed",
+        promise: "who waits at a feed that is closed is told so, and what is watched for it ends",
+        seeds: 200_000,
+        play: feed::a_feed_that_is_closed_ends,
+    },
+    Play {
+        name: "inbox",
+        promise: "each outcome for an event loop of Python comes once, and the loop is woken for it",
+        seeds: 60_000,
+        play: inbox::each_outcome_comes_once,
+    },
+    Play {
+        name: "line",
+        promise: "in the line of a session one holds at a time, in the order of the numbers, and everybody has a turn",
+        seeds: 60_000,
+        play: line::everybody_has_a_turn,
+    },
+    Play {
+        name: "handoff",
+        promise: "a turn that is passed on is taken by one, or given back",
+        seeds: 100_000,
+        play: handoff::a_turn_that_is_passed_on_is_taken_or_given_back,
+    },
+    Play {
+        name: "queueing",
+        promise: "calls queue again in their order, and none waits for one that has gone",
+        seeds: 100_000,
+        play: waiting::calls_queue_again_in_their_order,
+    },
+];
