@@ -109,6 +109,10 @@ guards: ## Breaks the lines that guard the promises, one by one, and expects the
 sim: ## The recipes under virtual time on all processors, one seed one schedule; ARGS="--seeds 500", "--seed 7 --trace", --singles or --pairs
 	@cargo run --quiet --profile simulation -p zkrecipes-simulation -- $(ARGS)
 
+.PHONY: interleavings
+interleavings: ## Parts that threads share, under very many schedules, one seed one schedule; ARGS="--only line --seed 7"
+	@cargo run --quiet --release --locked --manifest-path tests/interleavings/Cargo.toml --target-dir target/interleavings -- $(ARGS)
+
 .PHONY: defects
 defects: ## Puts defects back, one by one, and expects the simulation to find them
 	@python tests/simulation/defects.py

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Breaks each line of tests/guards.toml in a copy of the sources and expects its scenarios and tests to fail there.
+"""Breaks each line of tests/guards.toml in a copy of the sources and expects its scenarios, tests and plays to fail.
 
 guards.py              all of them; a few minutes
 guards.py czxid        only those whose reason contains this
+guards.py --plays      only those with plays, and those alone
 guards.py --lines      only looks whether every line to break is still there, once, and every test by its name; a moment
 """
 
@@ -21,6 +22,7 @@ import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 COPY = ROOT / "target/guards"
+PLAYS = "tests/interleavings"
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
@@ -73,6 +75,12 @@ def lost_tests(guards: list[dict[str, Any]]) -> list[str]:
     return [f"{test}: no such test" for test, pattern in patterns if not re.search(pattern, sources(test.split()[0]))]
 
 
+def lost_plays(guards: list[dict[str, Any]]) -> list[str]:
+    text = (ROOT / PLAYS / "src/plays.rs").read_text()
+    plays = sorted({play for guard in guards for play in guard.get("plays", [])})
+    return [f"{play}: no such play" for play in plays if f'name: "{play}"' not in text]
+
+
 def build() -> str | None:
     done = run("cargo", "build", "--quiet", "--package", "zkrecipes-harness")
     return None if done.returncode == 0 else done.stderr
@@ -104,6 +112,21 @@ def test_fails(test: str) -> bool:
     return run("timeout", "240", *command).returncode != 0
 
 
+def build_plays() -> str | None:
+    where = ["--manifest-path", f"{PLAYS}/Cargo.toml", "--target-dir", "target/interleavings"]
+    done = run("cargo", "build", "--quiet", "--release", "--locked", *where)
+    return None if done.returncode == 0 else done.stderr
+
+
+def play_fails(play: str) -> bool:
+    """One that never ends has failed, too."""
+    program = str(COPY / "target/interleavings/release/interleavings")
+    done = run("timeout", "240", program, "--only", play)
+    if done.returncode not in (0, 1, 124):
+        raise SystemExit(done.stderr or f"{play} could not be played")
+    return done.returncode != 0
+
+
 def judge(guard: dict[str, Any]) -> list[str]:
     """What is wrong with this guard; nothing, if every scenario and test notices that it is broken."""
     file = COPY / guard["file"]
@@ -114,11 +137,12 @@ def judge(guard: dict[str, Any]) -> list[str]:
         broken = broken.replace(line, instead)
     file.write_text(broken)
     try:
-        scenarios, tests = guard.get("scenarios", []), guard.get("tests", [])
-        if complaint := (scenarios and build()) or (tests and build_tests(tests)):
+        scenarios, tests, plays = (guard.get(kind, []) for kind in ("scenarios", "tests", "plays"))
+        if complaint := (scenarios and build()) or (tests and build_tests(tests)) or (plays and build_plays()):
             return [f"does not compile when broken:\n{complaint}"]
         passing = [name for name in scenarios if not fails(name, guard.get("repeat", 1))]
         passing += [test for test in tests if not test_fails(test)]
+        passing += [play for play in plays if not play_fails(play)]
         return [f"{name} passes all the same" for name in passing]
     finally:
         file.write_text(text)
@@ -127,12 +151,17 @@ def judge(guard: dict[str, Any]) -> list[str]:
 def main() -> int:
     guards = tomllib.loads((ROOT / "tests/guards.toml").read_text())["guard"]
     if sys.argv[1:] == ["--lines"]:
-        lost = lost_lines(guards) + lost_tests(guards)
+        lost = lost_lines(guards) + lost_tests(guards) + lost_plays(guards)
         print(*lost, sep="\n", end="\n" if lost else "")
         return 1 if lost else 0
-    wanted = [guard for guard in guards if all(word in guard["why"] for word in sys.argv[1:])]
+    words = sys.argv[1:]
+    if words[:1] == ["--plays"]:
+        words = words[1:]
+        kept = ("why", "file", "line", "broken", "also", "plays")
+        guards = [{key: guard[key] for key in kept if key in guard} for guard in guards if "plays" in guard]
+    wanted = [guard for guard in guards if all(word in guard["why"] for word in words)]
     copy_sources()
-    if complaint := build():
+    if complaint := any("scenarios" in guard for guard in wanted) and build():
         raise SystemExit(complaint)
     unguarded = 0
     for guard in wanted:

@@ -3,8 +3,8 @@
 # Aim: 15 minutes on two cores when everything is built, 30 when nothing is.
 #
 #   tests/run.sh              all parts
-#   ZKR_ALL=1 tests/run.sh    the same with every scenario in every language on every server, the peers' recipes beside ours, the guards
-#                             and the simulation
+#   ZKR_ALL=1 tests/run.sh    the same with every scenario in every language on every server, the peers' recipes beside ours, the guards,
+#                             the interleavings and the simulation
 #   tests/run.sh rust node    only these, one after the other; rust+node: at the same time; 2:c+node+docs: two at a time
 #
 # Each part is a function part_NAME below. With `build` in front of them: python, surface, scenarios, docs, usage, transfer,
@@ -126,6 +126,7 @@ part_pauses() {
     return "$status"
 }
 part_guards() { python tests/guards.py; }
+part_interleavings() { make interleavings; }
 part_sim() { make sim ARGS="--seeds 300" && make sim ARGS=--singles && make sim ARGS=--pairs && make defects; }
 # The site with all references, without a warning and without a dead link; every page in a real browser.
 part_site() { make docs && make docs-screenshots; }
@@ -140,7 +141,7 @@ fi
 
 # Many scenarios are played at the same time. Of what comes behind them most waits for servers and sessions, too.
 all=(build rust scenarios 4:c+python+node+usage+crowds+chaos+surface+secure+docs+real+transfer+range+browser+packages demo)
-[ -n "${ZKR_ALL-}" ] && all+=(peers interop guest elsewhere site pauses guards sim)
+[ -n "${ZKR_ALL-}" ] && all+=(peers interop guest elsewhere site pauses guards interleavings sim)
 
 # In seconds: several times what a part takes on a machine with two busy cores.
 limit_of() {

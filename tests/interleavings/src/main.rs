@@ -11,7 +11,9 @@
 // Of the files of the core there is more than is played.
 #![allow(dead_code)]
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::time::Instant;
 
 use shuttle::{Config, FailurePersistence, Runner};
@@ -54,7 +56,17 @@ pub struct Play {
     pub promise: &'static str,
     /// How many schedules of it are played, unless that is said.
     pub seeds: u64,
+    /// What has to happen in some of so many, or the play shows nothing.
+    pub reaches: &'static [&'static str],
     pub play: fn(),
+}
+
+/// How often what is worth knowing has happened in the schedules of a play.
+static HAPPENED: Mutex<BTreeMap<&str, u64>> = Mutex::new(BTreeMap::new());
+
+/// It has happened.
+pub fn happened(what: &'static str) {
+    *HAPPENED.lock().expect("no panic").entry(what).or_default() += 1;
 }
 
 struct Arguments {
@@ -114,17 +126,22 @@ fn main() -> ExitCode {
     for play in plays {
         let begun = Instant::now();
         let played = schedules(play, arguments.seed, arguments.seeds.unwrap_or(play.seeds));
-        match played {
-            Some(count) => {
-                let seconds = begun.elapsed().as_secs_f64();
-                println!("{:20} {count:>7} schedules in {seconds:>4.1} s: {}", play.name, play.promise);
-            }
-            None => failed.push((play, schedule::played())),
+        let happened = std::mem::take(&mut *HAPPENED.lock().expect("no panic"));
+        let Some(count) = played else {
+            let (seed, name) = (schedule::played(), play.name);
+            let again = format!("make interleavings ARGS=\"--only {name} --seed {seed}\"");
+            failed.push(format!("BROKEN: {}; schedule {seed} of {name}, again by: {again}", play.promise));
+            continue;
+        };
+        let seconds = begun.elapsed().as_secs_f64();
+        println!("{:12} {count:>7} schedules in {seconds:>4.1} s: {}", play.name, play.promise);
+        let of_it: Vec<String> = happened.iter().map(|(what, times)| format!("{what} {times}")).collect();
+        println!("{:12} {}", "", of_it.join(", "));
+        if arguments.seeds.is_none() {
+            let never = play.reaches.iter().filter(|what| !happened.contains_key(**what));
+            failed.extend(never.map(|what| format!("{} shows nothing: never \"{what}\"", play.name)));
         }
     }
-    for (play, seed) in &failed {
-        println!("{:20} BROKEN by schedule {seed}: {}", play.name, play.promise);
-        println!("{:20} again: make interleavings ARGS=\"--only {} --seed {seed}\"", "", play.name);
-    }
+    failed.iter().for_each(|failure| println!("{failure}"));
     ExitCode::from(u8::from(!failed.is_empty()))
 }

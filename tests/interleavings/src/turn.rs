@@ -33,8 +33,12 @@ pub(crate) mod place {
     }
 
     impl<'a> TurnRequest<'a> {
-        pub(crate) fn of(session: &'a Arc<Session>, path: &'a str) -> TurnRequest<'a> {
-            TurnRequest { session, path, kind: Kind::Lock, last_line: None, passes: true, priority: None }
+        pub(crate) fn of(
+            session: &'a Arc<Session>,
+            path: &'a str,
+            last_line: Option<&'a LastLine>,
+        ) -> TurnRequest<'a> {
+            TurnRequest { session, path, kind: Kind::Lock, last_line, passes: true, priority: None }
         }
     }
 

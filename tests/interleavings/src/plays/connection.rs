@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use shuttle::thread;
 
+use crate::happened;
 use crate::session::wire::LinkState;
 use crate::session::wire::own::{self, Channel, Connection, ask};
 
@@ -29,8 +30,13 @@ pub fn what_is_handed_over_is_done() {
         let (connection, done) = (connection.clone(), done.clone());
         thread::spawn(move || {
             for number in 0..2 {
-                let done = done.clone();
-                own::post(&connection, move || done.lock().expect("no panic").push((thread, number)));
+                let (done, asks) = (done.clone(), thread::current().id());
+                own::post(&connection, move || {
+                    if thread::current().id() != asks {
+                        happened("done by somebody else");
+                    }
+                    done.lock().expect("no panic").push((thread, number));
+                });
             }
         })
     });
@@ -69,6 +75,9 @@ pub fn who_sees_a_connection_sees_whose_it_is() {
             let (session, timeout) = own::whose(&connection);
             if link.state == LinkState::Up {
                 assert_eq!((session, timeout), (7, 1));
+                happened("seen up");
+            } else {
+                happened("seen down");
             }
         })
     };

@@ -1,56 +1,70 @@
 //! A call that nobody blocks on.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Poll;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::task::{Poll, Waker};
 
 use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
-use crate::drive;
+use crate::mutex::{lock, unpoisoned};
+use crate::{drive, happened};
 
 /// What the call waits for: so many tokens, each of which somebody puts and then wakes it.
 #[derive(Default)]
 struct Tokens {
     there: usize,
-    waker: Option<std::task::Waker>,
+    waker: Option<Waker>,
 }
 
 pub fn who_is_woken_is_polled_again() {
-    let tokens = Arc::new(Mutex::new(Tokens::default()));
+    let (tokens, was_woken) = (Arc::new(Mutex::new(Tokens::default())), Arc::new(AtomicBool::new(false)));
     let putting = [(); 2].map(|()| {
-        let tokens = tokens.clone();
+        let (tokens, was_woken) = (tokens.clone(), was_woken.clone());
         thread::spawn(move || {
-            let mut tokens = tokens.lock().expect("no panic");
+            let mut tokens = lock(&tokens);
             tokens.there += 1;
             let waker = tokens.waker.clone();
             drop(tokens);
-            // A waker that is woken once more does no harm.
-            waker.into_iter().for_each(|waker| {
+            if let Some(waker) = waker {
+                // A waker that is woken once more does no harm.
                 waker.wake_by_ref();
+                was_woken.store(true, Relaxed);
                 waker.wake();
-            });
+            }
         })
     });
     let (inside, ended) = (AtomicUsize::new(0), Arc::new((Mutex::new(0), Condvar::new())));
-    let (end, mut taken) = (ended.clone(), 0);
+    let (begins, end, mut polls, mut taken) = (thread::current().id(), ended.clone(), 0, 0);
     drive::begin(Box::pin(std::future::poll_fn(move |context| {
-        assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0, "two threads poll it");
-        let mut tokens = tokens.lock().expect("no panic");
+        assert_eq!(inside.fetch_add(1, Relaxed), 0, "two threads poll it");
+        polls += 1;
+        assert!(
+            (thread::current().id() == begins) == (polls == 1),
+            "the first part runs there, and no other"
+        );
+        if polls == 2 {
+            happened("polled by the runtime");
+        }
+        let mut tokens = lock(&tokens);
         taken += std::mem::take(&mut tokens.there);
         tokens.waker = Some(context.waker().clone());
         drop(tokens);
-        inside.fetch_sub(1, Ordering::Relaxed);
+        thread::yield_now();
+        if polls == 1 && was_woken.load(Relaxed) {
+            happened("woken at once");
+        }
+        inside.fetch_sub(1, Relaxed);
         if taken < 2 {
             return Poll::Pending;
         }
-        *end.0.lock().expect("no panic") += 1;
+        *lock(&end.0) += 1;
         end.1.notify_all();
         Poll::Ready(())
     })));
     for thread in putting {
         thread.join().expect("put");
     }
-    let times = ended.1.wait_while(ended.0.lock().expect("no panic"), |times| *times == 0);
-    assert_eq!(*times.expect("no panic"), 1);
+    let times = unpoisoned(ended.1.wait_while(lock(&ended.0), |times| *times == 0));
+    assert_eq!(*times, 1);
 }

@@ -8,6 +8,7 @@ use shuttle::thread;
 
 use crate::error::Result;
 use crate::feed::{Feed, Source};
+use crate::happened;
 
 /// It has one item now and then nothing. What it watches ends when it is dropped.
 struct Watched {
@@ -20,6 +21,7 @@ impl Source<usize> for Watched {
     async fn next(&mut self) -> Result<usize> {
         assert_eq!(self.is_asked.fetch_add(1, Relaxed), 0, "two ask it");
         if self.items == 0 {
+            happened("closed while it was asked");
             std::future::pending::<()>().await;
         }
         thread::yield_now();
@@ -51,7 +53,8 @@ pub fn a_feed_that_is_closed_ends() {
             assert!(items <= 1);
         })
     };
-    closer.close();
+    let closing = thread::spawn(move || closer.close());
+    closing.join().expect("it waits for nobody");
     asking.join().expect("it is told");
     assert!(has_ended.load(Relaxed), "it is watched for nobody");
     drop(feed);

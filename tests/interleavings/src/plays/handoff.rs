@@ -8,6 +8,7 @@ use shuttle::future::block_on;
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::thread;
 
+use crate::happened;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::turn::local_handoff;
@@ -37,17 +38,23 @@ pub(crate) async fn win(session: &Session) -> Won {
 }
 
 fn takes_a_turn(session: &Arc<Session>, holders: &AtomicUsize) {
-    let request = TurnRequest::of(session, PATH);
+    let request = TurnRequest::of(session, PATH, None);
     let taken = block_on(local_handoff::take(LIMIT, &request, &mut Call));
     let mut grant = taken.expect("it has time");
     let guard = grant.handoff.take().expect("it may be passed on");
     assert_eq!(holders.fetch_add(1, Relaxed), 0, "two hold it");
     assert!(guard.passes() <= LIMIT, "others come first");
+    if guard.passes() > 0 {
+        happened("taken over");
+    }
     thread::yield_now();
     holders.fetch_sub(1, Relaxed);
     // As a hold lets go.
     match guard.is_wanted() {
-        true => guard.pass(grant),
+        true => {
+            happened("passed on");
+            guard.pass(grant);
+        }
         false => drop((grant, guard)),
     }
 }
@@ -64,7 +71,7 @@ pub fn a_turn_that_is_passed_on_is_taken_or_given_back() {
         let session = session.clone();
         // It is withdrawn: as soon as it waits, or later.
         threads.push(thread::spawn(move || {
-            let (request, mut call) = (TurnRequest::of(&session, PATH), Call);
+            let (request, mut call) = (TurnRequest::of(&session, PATH, None), Call);
             let mut taking = Box::pin(local_handoff::take(LIMIT, &request, &mut call));
             drop((&mut taking).now_or_never());
             thread::yield_now();

@@ -6,6 +6,7 @@ use shuttle::rand::{Rng, thread_rng};
 use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
+use crate::happened;
 use crate::inbox::letters::{Destination, Letters, Slot, Wakes};
 use crate::inbox::means;
 use crate::mutex::{lock, unpoisoned};
@@ -70,6 +71,7 @@ impl Destination for Address {
     }
 
     fn hand_over(&self, outcome: usize) {
+        happened("handed over");
         self.came.comes(outcome);
     }
 }
@@ -91,6 +93,7 @@ pub fn each_outcome_comes_once() {
                 letters.wakeup.until_woken();
                 for (address, outcome) in letters.take() {
                     assert_eq!(address.call, outcome);
+                    happened("taken by the loop");
                     came.comes(outcome);
                 }
             }
@@ -111,7 +114,10 @@ pub fn each_outcome_comes_once() {
     if thread_rng().gen_bool(0.5) {
         let address = calls[1].clone();
         threads.push(thread::spawn(move || {
-            address.slot.withdraw().into_iter().for_each(|call| address.came.comes(call))
+            if let Some(call) = address.slot.withdraw() {
+                happened("withdrawn with its outcome");
+                address.came.comes(call);
+            }
         }));
     }
     for thread in threads {

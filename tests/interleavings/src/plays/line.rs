@@ -9,19 +9,22 @@ use shuttle::rand::{Rng, thread_rng};
 use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
+use crate::happened;
 use crate::mutex::{lock, unpoisoned};
 use crate::session::Session;
 use crate::session::server_session::ServerSession;
 use crate::session::server_session::shared_lists::{Listed, SharedNames};
 use crate::turn::line;
 use crate::turn::place::TurnRequest;
-use crate::turn::session_line::{Joined, Position, TurnNews};
+use crate::turn::session_line::{Joined, LastLine, Position, TurnNews};
 
 const PATH: &str = "/locks/one";
 
 struct World {
     session: Arc<Session>,
     server_session: Arc<ServerSession>,
+    /// All come by one handle, which keeps the line.
+    last_line: LastLine,
     /// One queues at a time until its create has left: the calls of a client have an order.
     queueing: Mutex<()>,
     server: Mutex<Server>,
@@ -60,6 +63,7 @@ impl World {
         Arc::new(World {
             server_session: session.server_session(),
             session,
+            last_line: LastLine::default(),
             queueing: Mutex::default(),
             server: Mutex::default(),
             deleted: Condvar::new(),
@@ -75,15 +79,19 @@ impl World {
 
     /// A node and its place in the line. As `core/src/turn/place.rs`, `enter`.
     fn enters(&self) -> (Position, i32, bool) {
-        let request = TurnRequest::of(&self.session, PATH);
+        let request = TurnRequest::of(&self.session, PATH, Some(&self.last_line));
         let queueing = lock(&self.queueing);
         let asked = line::departure(&self.server_session);
         let arrival = line::arrive(&request, &self.server_session);
         let number = lock(&self.server).create();
-        let list = (!line::needs_no_list(&arrival, &self.server_session)).then(|| self.names());
+        let needs_list = !line::needs_no_list(&arrival, &self.server_session);
+        let list = needs_list.then(|| self.names());
         drop(queueing);
         let (position, joined) = line::joins(arrival, &self.server_session, PATH, &name(number));
         let has_turn = joined == Joined::Turn && line::stands(&position, &self.server_session);
+        if !needs_list && joined != Joined::Unknown {
+            happened("told by the number alone");
+        }
         if joined == Joined::Unknown {
             line::is_listed(&position, &list.unwrap_or_else(|| self.names()), asked);
         }
@@ -95,7 +103,12 @@ impl World {
         loop {
             if line::waits(position) {
                 let news = std::future::poll_fn(|context| line::poll_news(position, context));
-                if block_on(news) == TurnNews::Turn && line::stands(position, &self.server_session) {
+                let news = block_on(news);
+                happened(match news {
+                    TurnNews::Turn => "passed on in memory",
+                    TurnNews::Look => "told to look",
+                });
+                if news == TurnNews::Turn && line::stands(position, &self.server_session) {
                     return;
                 }
             } else {
@@ -105,6 +118,7 @@ impl World {
                     line::has_turn(position);
                     return;
                 };
+                happened("waited at the server");
                 drop(unpoisoned(self.deleted.wait_while(server, |server| server.nodes.contains(&before))));
             }
             let asked = line::departure(&self.server_session);

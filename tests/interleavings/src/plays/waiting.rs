@@ -6,6 +6,7 @@ use futures_util::FutureExt;
 use shuttle::future::block_on;
 use shuttle::thread;
 
+use crate::happened;
 use crate::session::server_session::ServerSession;
 use crate::session::{Session, Waits};
 
@@ -19,16 +20,22 @@ pub fn calls_queue_again_in_their_order() {
         let (waits, next, queued) = (Waits::at(&session, PATH, number), next.clone(), queued.clone());
         thread::spawn(move || {
             if number == 2 {
-                drop(waits.turn(&next).now_or_never());
-                return;
+                // As a call that is withdrawn while it waits.
+                let _ = waits.turn(&next).now_or_never();
+                return None;
             }
-            block_on(waits.turn(&next));
+            let mut turn = Box::pin(waits.turn(&next));
+            if (&mut turn).now_or_never().is_none() {
+                happened("waited");
+                block_on(turn);
+            }
             queued.lock().expect("no panic").push(number);
             waits.has_queued_in(&next);
+            // It goes on waiting.
+            Some(waits)
         })
     });
-    for thread in threads {
-        thread.join().expect("its turn comes");
-    }
+    let waiting = threads.map(|thread| thread.join().expect("its turn comes"));
     assert_eq!(*queued.lock().expect("no panic"), [1, 3, 4]);
+    drop(waiting);
 }

@@ -55,6 +55,7 @@ impl Stop {
     }
 
     fn stand_still(&self) {
+        crate::happened("a thread stood still");
         drop(unpoisoned(self.0.1.wait_while(lock(&self.0.0), |goes_on| !*goes_on)));
     }
 
@@ -228,6 +229,9 @@ pub(super) fn poll(descriptors: impl Iterator<Item = Fd>, limit: Option<Duration
         streams[*fd].polled -= 1;
     }
     drop(streams);
+    if polled.len() > 1 {
+        crate::happened("a thread drove");
+    }
     let stop = IS_STOPPED.with(|stop| stop.borrow_mut().take());
     stop.inspect(Stop::stand_still);
     Ok(ReadySet(ready))

@@ -131,9 +131,15 @@ pub(crate) fn serve(connection: &Connection<Socket>, stream: &Stream, has_watchd
             is_late.as_mut().poll(context).map(|()| Comes::Late)
         });
         match block_on(comes) {
-            Comes::Told => ready = Some(reading::Extent::UntilShort),
+            Comes::Told => {
+                crate::happened("the I/O thread was told");
+                ready = Some(reading::Extent::UntilShort);
+            }
             Comes::Called => {}
-            Comes::Late => is_due = true,
+            Comes::Late => {
+                crate::happened("the I/O thread was due");
+                is_due = true;
+            }
         }
     }
 }
@@ -152,7 +158,12 @@ pub(crate) fn post<C: Channel>(connection: &Connection<C>, work: impl FnOnce() +
 
 /// What the task that serves a session does that has nothing to read.
 pub(crate) fn until_over<C: Channel>(connection: &Connection<C>) {
-    while connection.try_look(|state, now| state.look(now).is_over) != Some(true) {
+    loop {
+        match connection.try_look(|state, now| state.look(now).is_over) {
+            Some(true) => return,
+            Some(false) => {}
+            None => crate::happened("found the lock taken"),
+        }
         block_on(connection.is_called());
     }
 }
