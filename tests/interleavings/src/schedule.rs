@@ -47,7 +47,7 @@ impl Seeds {
     }
 
     fn is_one_in(&mut self, count: u64) -> bool {
-        self.random() % count == 0
+        self.random().is_multiple_of(count)
     }
 
     fn any(&mut self, tasks: &[TaskId]) -> TaskId {

@@ -16,7 +16,7 @@ use crate::turn::place::TurnRequest;
 
 const PATH: &str = "/locks/one";
 /// How often a turn may be passed on.
-const LIMIT: u32 = 2;
+const LIMIT: u32 = 1;
 
 /// Whether there is a node.
 #[derive(Default)]

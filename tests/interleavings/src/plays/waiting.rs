@@ -24,10 +24,9 @@ pub fn calls_queue_again_in_their_order() {
                 let _ = waits.turn(&next).now_or_never();
                 return None;
             }
-            let mut turn = Box::pin(waits.turn(&next));
-            if (&mut turn).now_or_never().is_none() {
+            if waits.turn(&next).now_or_never().is_none() {
                 happened("waited");
-                block_on(turn);
+                block_on(waits.turn(&next));
             }
             queued.lock().expect("no panic").push(number);
             waits.has_queued_in(&next);
