@@ -125,6 +125,14 @@ chaos: ## All recipes in all languages while everything fails, and a checker; AR
 fuzz: ## libFuzzer over what takes bytes from outside, a minute for each target; ARGS="--minutes 10 machine"
 	@tests/fuzz/run.py $(ARGS)
 
+.PHONY: miri
+miri: ## Miri over the unsafe code and all else that it can run: undefined behaviour, races; ARGS="core lease"
+	@tests/miri.py $(ARGS)
+
+.PHONY: mutants
+mutants: ## Changes the core at random places and says which changes no test notices; ARGS="--sample 40 --seed 2 --only turn"
+	@python tests/mutants.py $(ARGS)
+
 .PHONY: interop
 interop: ## Curator, kazoo and ZooKeeper's own recipes, on our server and on one path with us
 	@tests/interop/run.sh $(ARGS)

@@ -32,14 +32,14 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def copy_sources() -> None:
-    """Leaves unchanged files alone, so that cargo builds only what is broken next."""
+def copy_sources(leave: str = "\n") -> None:
+    """Leaves unchanged files alone, so that cargo builds only what is broken next; and what begins with `leave`."""
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-    names = set(filter(None, listed))
+    names = {name for name in listed if name and not name.startswith(leave)}
     for stale in COPY.rglob("*.rs"):
         twin = stale.relative_to(COPY)
-        if twin.parts[0] != "target" and str(twin) not in names:
+        if twin.parts[0] != "target" and str(twin) not in names and not str(twin).startswith(leave):
             stale.unlink()
     for name in sorted(names):
         source, copied = ROOT / name, COPY / name

@@ -27,6 +27,8 @@ mod hosts;
 mod json;
 mod log;
 mod metrics;
+#[cfg(miri)]
+mod miri;
 mod mutex;
 mod nodes;
 mod options;

@@ -133,5 +133,8 @@ mod collections;
 #[path = "generated/lists.rs"]
 mod lists;
 
+#[cfg(test)]
+mod as_from_c;
+
 /// See [`handle`].
 const FIRST_GENERATION: usize = 1;

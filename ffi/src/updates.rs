@@ -126,3 +126,40 @@ pub extern "C" fn zkr_nodes_update(
         Ok(())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives what it was lent back to front; of two values the last.
+    unsafe extern "C" fn turned(
+        value: *const c_void,
+        size: usize,
+        update: *mut zkr_update,
+        user_data: *mut c_void,
+    ) {
+        if user_data.is_null() {
+            return;
+        }
+        // SAFETY: it is lent so many bytes, and a NUL.
+        let lent = if value.is_null() {
+            &[][..]
+        } else {
+            unsafe { std::slice::from_raw_parts(value.cast::<u8>(), size + 1) }
+        };
+        let turned: Vec<u8> = lent.iter().rev().copied().collect();
+        zkr_update_set(update, c"too early".as_ptr().cast(), 9);
+        zkr_update_set(update, turned.as_ptr().cast(), turned.len());
+        zkr_update_set(null::<zkr_update>().cast_mut(), null(), 0);
+    }
+
+    #[test]
+    fn what_is_set_last_in_a_callback_is_the_change() {
+        let does = (&raw const *"it").cast_mut().cast();
+        let change = |value, user_data| change(Some(turned), value, user_data).expect("right");
+        assert_eq!(change(Some(b"ab"), does), Some(b"\0ba".to_vec()));
+        assert_eq!(change(None, does), Some(Vec::new()));
+        assert_eq!(change(Some(b"ab"), null::<c_void>().cast_mut()), None);
+        assert!(super::change(None, None, does).is_err());
+    }
+}

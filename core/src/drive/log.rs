@@ -143,7 +143,8 @@ impl Listener {
 pub fn listen(level: Level, ear: impl Fn(&Record) + Send + Sync + 'static) -> Listener {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| _ = tracing::subscriber::set_global_default(Faces));
-    let node = Box::leak(Box::new(ListenerNode {
+    // Never as one that may change all of it: the list has another way to it.
+    let node: &'static ListenerNode = Box::leak(Box::new(ListenerNode {
         level: AtomicU8::new(level as u8),
         ear: Box::new(ear),
         next: AtomicPtr::default(),
@@ -153,7 +154,7 @@ pub fn listen(level: Level, ear: impl Fn(&Record) + Send + Sync + 'static) -> Li
         node.next.store(first, Ordering::Relaxed);
         match FIRST.compare_exchange_weak(
             first,
-            std::ptr::from_mut(node),
+            std::ptr::from_ref(node).cast_mut(),
             Ordering::AcqRel,
             Ordering::Acquire,
         ) {

@@ -43,10 +43,10 @@ impl Clock for SystemClock {
 #[cfg(unix)]
 fn now() -> Moment {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
     const CLOCK: libc::clockid_t = libc::CLOCK_BOOTTIME;
     // Elsewhere the monotonic clock is the one that keeps counting during sleep (macOS) or the best there is.
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    #[cfg(any(miri, not(any(target_os = "linux", target_os = "android"))))]
     const CLOCK: libc::clockid_t = libc::CLOCK_MONOTONIC;
     // SAFETY: `time` is a valid timespec and the clock id is one the platform defines.
     unsafe { libc::clock_gettime(CLOCK, &mut time) };

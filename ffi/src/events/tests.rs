@@ -18,3 +18,23 @@ fn a_loss_is_told_before_what_came_earlier() {
     assert_eq!(queue.dispatch(0, Some(Duration::ZERO)), 4);
     assert_eq!(*lock(&told), ["a loss", "another loss", "an answer", "another answer"]);
 }
+
+/// Miri sees whether somebody looks at it too late.
+#[test]
+fn the_data_of_a_callback_is_freed_when_the_last_one_has_left() {
+    unsafe extern "C" fn free(data: *mut c_void) {
+        // SAFETY: it is what was boxed below, once.
+        drop(unsafe { Box::from_raw(data.cast::<Mutex<u32>>()) });
+    }
+    for _ in 0..10 {
+        let door = Door::new(Box::into_raw(Box::new(Mutex::new(0u32))).cast());
+        let others = [(); 2].map(|()| {
+            let door = door.clone();
+            // SAFETY: who is inside may look at it.
+            let look = move || door.pass(|| *lock(unsafe { &*door.user_data.cast::<Mutex<u32>>() }) += 1);
+            std::thread::spawn(look)
+        });
+        door.shut_with(Some(free));
+        others.map(|other| other.join().expect("no panic"));
+    }
+}
