@@ -30,6 +30,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ guards.COPY = COPY = ROOT / "target/mutants"
 TOOL = ROOT / "target/mutants-tool"
 RESULTS = COPY / "results.json"
 BASELINE = COPY / "baseline.json"
+UNVIABLE = COPY / "unviable.json"
 # In the copy a debugger finds nothing.
 os.environ["CARGO_PROFILE_DEV_DEBUG"] = "0"
 
@@ -65,8 +67,10 @@ PROGRAMS = [
     "faults",
     "logs",
 ]
-# As in binaries.py.
+# As in binaries.py, one test after the other. Of the others most wait for a server most of the time.
 IN_TURN = ["logs"]
+AT_ONCE = 6
+LOCK = threading.Lock()
 # Has folders and programs of its own: `make test`, and who reads bytes.
 LEFT_OUT = ["core/src/session/wire/**", "**/fuzzed.rs"]
 # Of those that can be seen no more than this share may survive.
@@ -111,6 +115,10 @@ class Mutant:
     function: tuple[int, int] | None
     verdict: str = ""
     by: str = ""
+
+    def mark(self) -> str:
+        """By which it is known again."""
+        return hashlib.sha256(f"{self.file}\n{self.name}\n{self.diff}".encode()).hexdigest()
 
     def mutated(self, text: str) -> str:
         return text[: self.start] + self.replacement + text[self.end :]
@@ -157,12 +165,13 @@ def listed(program: Path) -> list[Mutant]:
 
 
 def drawn(all_of_them: list[Mutant], only: list[str], sample: int, seed: int) -> list[Mutant]:
-    picked = []
+    """So many of each folder, and the folders take turns."""
+    picked: list[tuple[int, Mutant]] = []
     for folder in only:
         of_it = [mutant for mutant in all_of_them if mutant.folder == folder]
         random.Random(f"{folder} {seed}").shuffle(of_it)
-        picked += of_it[:sample]
-    return picked
+        picked += enumerate(of_it[:sample])
+    return [mutant for _, mutant in sorted(picked, key=lambda one: one[0])]
 
 
 # ---- one build for all
@@ -246,6 +255,11 @@ def build(mutants: list[Mutant], length: int) -> dict[str, str]:
     write(COPY / "core/src/mutants.rs", CHOICE.replace("LENGTH", str(length)).lstrip())
     write(root, (ROOT / "core/src/lib.rs").read_text().replace("mod mutex;", "mod mutants;\nmod mutex;"))
     files = {mutant.file for mutant in mutants}
+    # So that what did not compile in an earlier run is not built once more.
+    known: dict[str, list[str]] = json.loads(UNVIABLE.read_text()) if UNVIABLE.exists() else {}
+    for mutant in mutants:
+        if mutant.mark() in known:
+            mutant.verdict, mutant.by = known[mutant.mark()]
     # Also what an earlier run with others has left.
     for stale in (COPY / "core/src").rglob("*.rs"):
         if stale.name != "mutants.rs" and not (ROOT / stale.relative_to(COPY)).exists():
@@ -265,7 +279,10 @@ def build(mutants: list[Mutant], length: int) -> dict[str, str]:
             return programs
         for error in errors:
             for mutant in blamed(error, by_file):
-                mutant.verdict = "unviable" if mutant.verdict != "alone" else "alone"
+                mutant.verdict = mutant.verdict or "unviable"
+                mutant.by = error["message"]
+                known[mutant.mark()] = [mutant.verdict, mutant.by]
+        UNVIABLE.write_text(json.dumps(known))
 
 
 def compiled() -> tuple[list[dict[str, Any]], dict[str, str]]:
@@ -307,7 +324,7 @@ def blamed(error: dict[str, Any], by_file: dict[str, Woven]) -> list[Mutant]:
 def play(program: str, name: str, number: int, limit: float, *arguments: str, stop: bool = True) -> tuple[str, str]:
     """What became of the program, and the first test that failed: `passed`, `failed`, `hung`."""
     environment = {**os.environ, "CARGO_MANIFEST_DIR": str(COPY / "core"), "ZKR_MUTANT": str(number)}
-    command = [program, *arguments, *(["--test-threads", "1"] if name in IN_TURN else [])]
+    command = [program, *arguments, "--test-threads", str(1 if name in IN_TURN else AT_ONCE)]
     process = subprocess.Popen(
         command,
         cwd=COPY / "core",
@@ -348,13 +365,22 @@ def play(program: str, name: str, number: int, limit: float, *arguments: str, st
     return ("passed" if process.returncode == 0 else "failed"), ""
 
 
-def baseline(programs: dict[str, str], key: str) -> dict[str, Any]:
+def digest(program: str) -> str:
+    """Of what it is built from."""
+    tests = COPY / "core/tests"
+    its_own = [tests / f"{program}.rs", *(tests / program).rglob("*.rs"), *(tests / "support").rglob("*.rs")]
+    files = [*(COPY / "core/src").rglob("*.rs"), *(path for path in its_own if path.is_file())]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()
+
+
+def baseline(programs: dict[str, str]) -> dict[str, Any]:
     """How long each program takes without a mutant, and which functions it comes by."""
-    if BASELINE.exists() and (kept := json.loads(BASELINE.read_text()))["key"] == key:
-        return dict(kept["programs"])
-    found = {}
+    found: dict[str, Any] = json.loads(BASELINE.read_text()) if BASELINE.exists() else {}
     reached = COPY / "reached"
     for name in PROGRAMS:
+        key = digest(name)
+        if found.get(name, {}).get("key") == key:
+            continue
         reached.write_text("")
         os.environ["ZKR_MUTANTS_REACHED"] = str(reached)
         began = time.monotonic()
@@ -363,9 +389,10 @@ def baseline(programs: dict[str, str], key: str) -> dict[str, Any]:
         del os.environ["ZKR_MUTANTS_REACHED"]
         if verdict != "passed" and (not test or play(programs[name], name, 0, 300, "--exact", test)[0] != "passed"):
             raise SystemExit(f"{name} {test}: {verdict} without any mutant")
-        found[name] = {"seconds": took, "reached": sorted({int(line) for line in reached.read_text().split()})}
+        numbers = sorted({int(line) for line in reached.read_text().split()})
+        found[name] = {"key": key, "seconds": took, "reached": numbers}
         print(f"without a mutant {name} took {took:.0f} s", flush=True)
-    BASELINE.write_text(json.dumps({"key": key, "programs": found}))
+        BASELINE.write_text(json.dumps(found))
     return found
 
 
@@ -450,6 +477,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default=",".join(FOLDERS), help="some of the folders")
     parser.add_argument("--most", type=int, default=0, help="ends after so many")
+    parser.add_argument("--jobs", type=int, default=3, help="how many at once: most tests wait most of the time (3)")
     parser.add_argument("--resume", action="store_true", help="counts those that were tried before")
     args = parser.parse_args()
     only = args.only.split(",")
@@ -463,40 +491,49 @@ def main() -> int:
     for mutant in mutants:
         if needs_its_own_build(mutant, (ROOT / mutant.file).read_text()):
             mutant.verdict = "alone"
+    # Their builds replace the one of all others, and take as long.
+    mutants.sort(key=lambda mutant: mutant.verdict == "alone")
     guards.copy_sources(leave="core/src/")
     programs = build(mutants, len(all_of_them) + 1)
-    digest = hashlib.sha256()
-    for path in sorted((COPY / "core").rglob("*.rs")):
-        digest.update(path.read_bytes())
-    known = baseline(programs, digest.hexdigest())
+    known = baseline(programs)
 
     kept: dict[str, list[str]] = json.loads(RESULTS.read_text()) if args.resume and RESULTS.exists() else {}
-    tried, began = 0, time.monotonic()
-    for mutant in sorted(mutants, key=lambda mutant: mutant.verdict == "alone"):
-        mark = hashlib.sha256(f"{mutant.file}\n{mutant.diff}".encode()).hexdigest()
-        if mutant.verdict == "unviable":
-            continue
+    began, last = time.monotonic(), len(mutants)
+    to_try: list[tuple[str, Mutant]] = []
+    for at, mutant in enumerate(mutants):
+        mark = mutant.mark()
         if any(fits(entry, mutant) for entry in entries):
             mutant.verdict = "unseen"
-            continue
-        if mark in kept:
+        elif mutant.verdict == "unviable":
+            pass
+        elif mark in kept:
             mutant.verdict, mutant.by = kept[mark]
-            continue
-        if args.most and tried >= args.most:
-            mutant.verdict = ""
-            continue
-        tried += 1
+        elif args.most and len(to_try) >= args.most:
+            last = at
+            break
+        else:
+            to_try.append((mark, mutant))
+
+    def attempt(mark: str, mutant: Mutant) -> None:
         if mutant.verdict == "alone":
             judge_alone(mutant, known)
         else:
             judge(mutant, mutant.number, programs, known)
-        kept[mark] = [mutant.verdict, mutant.by]
-        RESULTS.write_text(json.dumps(kept))
-        print(f"{time.monotonic() - began:6.0f} s  {told(mutant)}", flush=True)
+        with LOCK:
+            kept[mark] = [mutant.verdict, mutant.by]
+            RESULTS.write_text(json.dumps(kept))
+            print(f"{time.monotonic() - began:6.0f} s  {told(mutant)}", flush=True)
+
+    alone = [one for one in to_try if one[1].verdict == "alone"]
+    together = [one for one in to_try if one[1].verdict != "alone"]
+    with ThreadPoolExecutor(args.jobs) as pool:
+        list(pool.map(lambda one: attempt(*one), together))
+    for mark, mutant in alone:
+        attempt(mark, mutant)
+    mutants = mutants[:last]
     for mutant in mutants:
         if mutant.verdict == "survived":
             print(f"\n{told(mutant)}\n{mutant.diff}")
-    mutants = [mutant for mutant in mutants if mutant.verdict]
     return 0 if report(mutants) else 1
 
 

@@ -279,6 +279,28 @@ async fn who_could_never_leave_is_refused_before_it_joins() {
     }
 }
 
+/// Who may not read the node of the contender ahead watches the list of all, which may be taken away as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_read_neither_the_one_ahead_nor_the_list_is_told() {
+    for ground in grounds() {
+        let anybody = ground.client(TEN).await;
+        anybody.nodes().ensure(PATH).await.expect("everybody's");
+        let (owner, other) = (named(&ground, "owner").await, named(&ground, "other").await);
+        let held = lock_of(&owner, PATH).acquire().await.expect("free");
+        // The first list is that of the queue, the second one is to be watched.
+        let late = Fault::delay_request("getChildren*", Duration::from_millis(500));
+        let late = ground.inject(late.session(other.session_id()).nth(2));
+        let waiting = tokio::spawn(lock_of(&other, PATH).acquire());
+        eventually("it is about to watch", || ground.fault_fired(late)).await;
+        set_access(&ground.hosts(), PATH, NO_READING);
+        let error = soon("an answer", waiting).await.expect("joined").expect_err("it cannot wait");
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        set_access(&ground.hosts(), PATH, ALL);
+        held.release().await.expect("released");
+        ground.assert_nothing_left(PATH).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_may_not_be_deleted_goes_when_it_may_again() {
     for ground in grounds() {

@@ -524,6 +524,22 @@ async fn a_bucket_whose_proof_was_deleted_gets_another_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_whose_read_got_no_answer_is_read_again() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = short(&client, BRIEF);
+    queue.put_with(b"tea", once("k")).await.expect("put");
+    let key = keys(&server).remove(0);
+    let (bucket, _) = key.rsplit_once('/').expect("it is in one");
+    let passed = Instant::now() + BRIEF;
+    eventually("its window has passed", || Instant::now() > passed).await;
+    let lost = server.inject(Fault::drop_after("getData").path(bucket));
+    soon("a put", queue.put_with(b"tea", once("k"))).await.expect("put");
+    assert!(server.fault_fired(lost));
+    assert_eq!(queue.len().await.expect("looked"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_may_not_be_read_fails_only_its_put() {
     let server = server();
     let producer = client(&server).await;
