@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::access::{NO_DELETION, set_access};
-use crate::support::commits::{
-    MINUTE, PATH, TEN, begun, next, nothing_left, of, outcome_of, site, take_part,
-};
+use crate::support::commits::{MINUTE, TEN, begun, next, nothing_left, of, outcome_of, site, take_part};
 use crate::support::ground::Ground;
 use crate::support::{eventually, options, server, soon};
 use zkrecipes::{Client, CommitMode, CoordinatorState, Outcome, RetryOptions, TwoPhaseCommit, drive};
@@ -215,25 +212,6 @@ async fn a_recover_that_fails_half_way_is_made_up_for_by_the_next() {
     assert!(other.recover().await.expect("asked").is_empty(), "they are in hand");
     drop(taken);
     assert_eq!(other.recover().await.expect("asked").len(), 2, "and now they are not");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn who_may_not_take_away_what_is_over_recovers_the_rest() {
-    let server = server();
-    let (a, b, c) = (client(&server).await, client(&server).await, client(&server).await);
-    let dead = warmed_up(&a).await;
-    let asked = site(&b, "a").await;
-    set_access(&server.connect_string(), &format!("{PATH}/transactions"), NO_DELETION);
-    let over = begun(&dead, "over", &["a"]).await;
-    let part = async { take_part(&next(&asked).await).await };
-    let (done, told) = tokio::join!(part, over.outcome(None));
-    assert_eq!((done, told.expect("known")), (Outcome::Commit, Outcome::Commit));
-    begun(&dead, "open", &["a"]).await;
-    drop((dead, over));
-    a.close(None).await.expect("closed");
-    let taken = soon("recover", coordinator(&c).recover()).await.expect("what is over is not its business");
-    let ids: Vec<_> = taken.iter().map(|transaction| transaction.id()).collect();
-    assert_eq!(ids, ["open"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -35,6 +35,8 @@ fn the_data_of_a_callback_is_freed_when_the_last_one_has_left() {
             std::thread::spawn(look)
         });
         door.shut_with(Some(free));
-        others.map(|other| other.join().expect("no panic"));
+        for other in others {
+            other.join().expect("no panic");
+        }
     }
 }

@@ -9,7 +9,6 @@
 
 use std::sync::Mutex;
 
-use super::looking;
 use crate::error::Result;
 use crate::mutex::lock;
 use crate::session::call::Call;
@@ -104,7 +103,10 @@ impl ItemsParent {
                 Some(known) if !known.is_doubted && !known.is_unmarked() => return Ok(true),
                 Some(known) if !known.is_doubted => self.mark(call, verb).await?,
                 _ => {
-                    let found = looking::stat(call, verb, &self.path).await?;
+                    let synced = call.ask(verb, |server| server.sync(&self.path)).await;
+                    synced.map_err(|failure| failure.about(verb, &self.path))?;
+                    let found = call.ask(verb, |server| server.exists(&self.path)).await;
+                    let found = found.map_err(|failure| failure.about(verb, &self.path))?;
                     *lock(&self.known) = found.as_ref().map(KnownParent::new);
                     if found.is_none() {
                         return Ok(false);
