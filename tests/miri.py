@@ -53,6 +53,7 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         "overwritten": "it looks at memory that was freed",
         "leaves_no_copy": "it looks at memory that was freed",
         "the_first_part_runs_here": "nobody knows there how large a stack is",
+        "a_first_connection_that_broke": "twenty seconds are too short for it here",
         "lease::model": "a second in the processor, which is an hour here; the same of those that follow",
         "lease::pauses": "as above",
         "nothing_moves_that_need_not": "as above",
@@ -68,6 +69,7 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         "lines_for_a_slow": "as above",
         "slow_jobs_have": "as above",
         "an_item_is_due": "as above",
+        "answers_are_the_same_wherever": "as above",
     },
     "c": {"forked": "it forks", "overwritten": "it looks at memory that was freed"},
 }
