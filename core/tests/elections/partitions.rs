@@ -219,6 +219,27 @@ async fn what_was_let_go_of_unasked_comes_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_has_left_has_nothing_that_nobody_had_taken() {
+    for ground in grounds() {
+        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        let (member, looks) = (of(&client, 2, "a"), of(&other, 2, "b"));
+        let taken = soon("the first one", member.next(None)).await.expect("won");
+        shares(&looks, &[2]).await;
+        taken.release().await.expect("released");
+        shares(&looks, &[2]).await;
+        // Its turns go slowly.
+        for op in ["delete", "multi"] {
+            let late = Fault::delay_request(op, Duration::from_millis(300)).path("/**/imports/**");
+            ground.inject(late.session(client.session_id()).forever());
+        }
+        soon("the end", member.leave()).await.expect("left");
+        let owners = looks.owners().await.expect("owners");
+        assert!(owners.values().all(Option::is_none), "{owners:?}");
+        ground.clear_faults();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn another_list_of_partitions_is_a_mismatch() {
     for ground in grounds() {
         let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);

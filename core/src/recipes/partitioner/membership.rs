@@ -179,7 +179,13 @@ async fn take_part(
     let _ = registration.undo(LEAVE).await;
     turns.follow(&Assignment::default());
     lock(&sharing.won).clear();
-    unless(turns.until_all_let_go(), session.until_closing()).await;
+    // What nobody has taken goes in the background. It is gone when what is asked after it is answered.
+    let (path, mut call) = (sharing.below(LEADER), session.call(None));
+    let gone = async {
+        turns.until_all_let_go().await;
+        drop(call.ask(LEAVE, |server| server.sync(&path)).await);
+    };
+    unless(pin!(gone), session.until_closing()).await;
     end
 }
 
