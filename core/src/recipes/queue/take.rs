@@ -23,6 +23,7 @@ use super::store::Store;
 use crate::error::{Error, ErrorKind, Result};
 use crate::futures::unless;
 use crate::mutex::lock;
+use crate::process::UnlessForked;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::once::AppliedOnce;
@@ -121,6 +122,8 @@ impl Store {
             // where the caller is there and is not polled when the client closes.
             let (answer, answered) = oneshot::channel();
             let (is_heard, heard) = oneshot::channel::<Infallible>();
+            // A forked child has no task of its parent's to wake.
+            let is_heard = UnlessForked::new(is_heard);
             let (unheard, store, about) = (Arc::new(Mutex::new(None)), self.clone(), session.clone());
             let removed = unheard.clone();
             let hearing = self.returns.unless_heard();
