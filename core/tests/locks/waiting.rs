@@ -196,12 +196,14 @@ async fn who_is_asked_to_let_go_keeps_its_name_as_far_as_it_is_known() -> Result
     eventually("it has read who holds", || server.log().iter().any(reads)).await;
     assert!(lock(&waiter).revoke(None, None).await? && semaphore(&waiter)?.revoke(None, None).await?);
     // Who comes later has never read who holds, but knows it from another one of its client.
-    let waits = [
-        waiting,
+    let (asks, also) = (
         tokio::spawn(async move { asks.acquire(1).await }),
         tokio::spawn(async move { also.acquire().await }),
-        tokio::spawn(async move { late.acquire().await }),
-    ];
+    );
+    // Directly behind that one.
+    let line = lock(&holder);
+    soon("three in line", async { while line.contenders().await.expect("listed").len() < 3 {} }).await;
+    let waits = [waiting, asks, also, tokio::spawn(async move { late.acquire().await })];
     for (told, who) in told.iter().zip(["holder", "", "holder", ""]) {
         until_told(told, 1).await;
         let progress = first(told);
