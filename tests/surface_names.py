@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -223,39 +224,64 @@ def is_ours(owner: type) -> bool:
     return owner.__module__.split(".")[0] == "zkrecipes"
 
 
-def python_typed(module: str, seen: frozenset[str] = frozenset()) -> set[str]:
-    """The names in a module's stub, or in its source where that is annotated itself, imports followed."""
+def python_typed(module: str) -> set[str]:
+    """The names in a module's stub, or in its source where that is annotated itself, imports and bases followed."""
+    taken = {module: typed_alone(module)}
+    todo = [module]
+    while todo:
+        for origin in typed_alone(todo.pop()).taken_from():
+            if origin not in taken:
+                taken[origin] = typed_alone(origin)
+                todo.append(origin)
+    names = {origin: set(typed.names) for origin, typed in taken.items()}
+    more = True
+    while more:
+        more = False
+        for origin, typed in taken.items():
+            for given, (other, original) in typed.renamed:
+                prefix = f"{original}."
+                new = {f"{given}.{name.removeprefix(prefix)}" for name in names[other] if name.startswith(prefix)}
+                more |= not new <= names[origin]
+                names[origin] |= new
+    return names[module]
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What a module says itself."""
+
+    names: set[str]
+    # A name that has the members of a name of a module: what it is imported from, or a base of it.
+    renamed: list[tuple[str, tuple[str, str]]]
+
+    def taken_from(self) -> set[str]:
+        return {module for _, (module, _) in self.renamed}
+
+
+@cache
+def typed_alone(module: str) -> Typed:
+    typed = Typed(set(), [])
     base = ROOT / "python" / Path(*module.split("."))
     candidates = [base / "__init__.pyi", base.with_suffix(".pyi"), base / "__init__.py", base.with_suffix(".py")]
     source = next((path for path in candidates if path.is_file()), None)
-    if source is None or module in seen:
-        return set()
+    if source is None:
+        return typed
     package = module if source.stem == "__init__" else module.rpartition(".")[0]
-    names: set[str] = set()
-    bases: dict[str, list[str]] = {}
     for statement in ast.walk(ast.parse(source.read_text())):
         if isinstance(statement, ast.ImportFrom) and (origin := ours(statement, package)):
-            theirs = python_typed(origin, seen | {module})
             for alias in statement.names:
                 given = alias.asname or alias.name
-                names.add(given)
-                prefix = f"{alias.name}."
-                names |= {f"{given}.{name.removeprefix(prefix)}" for name in theirs if name.startswith(prefix)}
+                typed.names.add(given)
+                typed.renamed.append((given, (origin, alias.name)))
         elif isinstance(statement, ast.ClassDef):
-            names.add(statement.name)
-            bases[statement.name] = [ast.unparse(base).split("[")[0] for base in statement.bases]
-            for member in statement.body:
-                names |= {f"{statement.name}.{name}" for name in declared(member)}
+            typed.names.add(statement.name)
+            typed.names.update(f"{statement.name}.{name}" for member in statement.body for name in declared(member))
+            for parent in statement.bases:
+                holder, _, bare = ast.unparse(parent).split("[")[0].rpartition(".")
+                typed.renamed.append((statement.name, (f"{package}.{holder}" if holder else module, bare)))
         else:
-            names |= set(declared(statement))
-    for _ in range(4):  # inheritance, a few levels deep
-        for name, parents in bases.items():
-            for parent in parents:
-                holder, _, bare = parent.rpartition(".")
-                theirs = python_typed(f"{package}.{holder}", seen | {module}) if holder else names
-                inherited = [n.removeprefix(f"{bare}.") for n in theirs if n.startswith(f"{bare}.")]
-                names |= {f"{name}.{member}" for member in inherited}
-    return names
+            typed.names.update(declared(statement))
+    return typed
 
 
 def ours(statement: ast.ImportFrom, package: str) -> str | None:
