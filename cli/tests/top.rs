@@ -113,7 +113,8 @@ fn top_writes_only_what_has_changed() {
     assert_eq!(terminal.screen().matches("\x1b[2J").count(), 1, "cleared once");
     terminal.types("q");
     assert_eq!(terminal.end(), 0);
-    assert!(terminal.screen().ends_with("\x1b[?1049l"), "{:?}", terminal.screen());
+    // What it wrote last may be read behind its end.
+    eventually("it gives back the screen", || terminal.screen().ends_with("\x1b[?1049l"));
     for holder in &mut holders {
         holder.send_line();
     }
