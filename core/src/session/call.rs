@@ -170,17 +170,17 @@ impl Call {
 
     /// Whether it may queue at once, as no call that came before has yet to.
     pub(crate) fn may_queue_at_once(&mut self) -> bool {
-        match self.queueing_turn.take() {
+        match self.queueing_turn.take().map(QueueingTurn::now) {
             None => true,
-            Some(QueueingTurn::First(may_queue)) => {
+            Some(Ok(may_queue)) => {
                 self.may_queue = Some(may_queue);
                 if !self.single_attempt {
                     self.waits_for_nobody();
                 }
                 true
             }
-            behind => {
-                self.queueing_turn = behind;
+            Some(Err(behind)) => {
+                self.queueing_turn = Some(behind);
                 false
             }
         }
@@ -189,13 +189,12 @@ impl Call {
     /// Waits until the calls that came before have queued.
     pub(crate) async fn until_those_before_have_queued(&mut self) -> Result<()> {
         let Some(queueing_turn) = self.queueing_turn.take() else { return Ok(()) };
-        let stuck = self.session.clone().until_stuck();
-        let turn = unless(queueing_turn.turn(), stuck);
-        self.may_queue = match self.single_attempt {
+        let turn = queueing_turn.turn_past_stuck(self.session.clone());
+        self.may_queue = Some(match self.single_attempt {
             // One that has no time waits for nobody who waits for a connection.
             true => self.in_budget("acquire", turn).await?,
             false => self.wait_for(turn).await?,
-        };
+        });
         Ok(())
     }
 

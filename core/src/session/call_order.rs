@@ -4,31 +4,33 @@
 //! 2. Its turn to queue is when they have queued. Where a node of this session stands at the path, that is when their creates have
 //!    left, as a session is first in, first out. Else it is when they are answered: a container that was empty may have been
 //!    collected, and a create that finds no path is made again.
-//! 3. A call that ends before it has queued makes room for those behind it. A future that nobody polls any more holds up nobody for
-//!    longer than [`STUCK`] while there is a connection.
+//! 3. A call that ends before it has queued makes room for those behind it. A future that nobody polls any more is passed by the next
+//!    one, and by that alone, after [`STUCK`], unless it waits for the server.
 
-use std::collections::BTreeMap;
-use std::pin::Pin;
+use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
 use std::sync::{Arc, Weak};
+use std::task::{Poll, Waker};
 use std::time::Duration;
-
-use futures_util::FutureExt;
-use tokio::sync::OwnedMutexGuard;
 
 use super::Session;
 use super::wire::LinkState;
+use crate::futures::unless;
 use crate::mutex::lock;
+use crate::process::Process;
 use crate::sync::Mutex;
 
-/// How long a call waits for those before it on one connection: an answer comes sooner.
+/// How long a call waits for the one before it, which has all been answered meanwhile that it can have asked.
 const STUCK: Duration = Duration::from_secs(2);
+/// For the last part of that time no answer takes longer than this.
+const SOON: Duration = Duration::from_millis(500);
 
 /// The calls of a client that have not queued yet, by path.
 #[derive(Default)]
-pub(super) struct CallOrder(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>);
+pub(super) struct CallOrder(Mutex<BTreeMap<String, Weak<Places>>>);
 
 impl CallOrder {
-    fn at(&self, path: &str) -> Arc<tokio::sync::Mutex<()>> {
+    fn at(&self, path: &str) -> Arc<Places> {
         let mut call_order = lock(&self.0);
         if let Some(here) = call_order.get(path).and_then(Weak::upgrade) {
             return here;
@@ -40,32 +42,124 @@ impl CallOrder {
     }
 }
 
-/// The turn to queue. The next call has it when this is dropped.
-pub(crate) type MayQueue = OwnedMutexGuard<()>;
+/// The calls at one path in their order: the first may queue.
+#[derive(Default)]
+struct Places(Mutex<Line>);
 
-/// The place of a call among those that have not queued yet.
-pub(crate) enum QueueingTurn {
-    First(MayQueue),
-    Behind(Pin<Box<dyn Future<Output = MayQueue> + Send>>),
+#[derive(Default)]
+struct Line {
+    next: u64,
+    /// In the order of their numbers.
+    waiting: VecDeque<(u64, Option<Waker>)>,
 }
 
+impl Line {
+    fn first(&self) -> Option<u64> {
+        self.waiting.front().map(|(number, _)| *number)
+    }
+}
+
+impl Places {
+    /// The next one may have its turn, and the one behind that looks whether it is stuck.
+    fn leave(&self, number: u64) {
+        let mut line = lock(&self.0);
+        let Ok(at) = line.waiting.binary_search_by_key(&number, |(number, _)| *number) else { return };
+        let left = line.waiting.remove(at);
+        let moved = line.waiting.iter_mut().take(2).skip(at);
+        let woken: Vec<_> = moved.filter_map(|(_, waker)| waker.take()).collect();
+        drop(line);
+        drop(left);
+        woken.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// The place of a call among those that have not queued yet. Dropped, it makes room.
+struct Place {
+    here: Arc<Places>,
+    number: u64,
+    process: Process,
+}
+
+impl Place {
+    fn is_first(&self) -> bool {
+        lock(&self.here.0).first() == Some(self.number)
+    }
+
+    /// Resolves when no more than `most` are ahead.
+    async fn until_ahead(&self, most: usize) {
+        poll_fn(|context| {
+            let mut line = lock(&self.here.0);
+            let ahead = line.waiting.partition_point(|(number, _)| *number < self.number);
+            if ahead <= most {
+                return Poll::Ready(());
+            }
+            let replaced = line.waiting[ahead].1.replace(context.waker().clone());
+            drop(line);
+            drop(replaced);
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // A forked child has none of its parent's.
+        if self.process.is_present() {
+            self.here.leave(self.number);
+        }
+    }
+}
+
+/// The turn to queue. The next call has it when this is dropped.
+pub(crate) struct MayQueue {
+    _first: Place,
+}
+
+/// The place of a call that may have to wait for its turn to queue.
+pub(crate) struct QueueingTurn(Place);
+
 impl QueueingTurn {
+    /// The turn, if it is here.
+    pub(crate) fn now(self) -> Result<MayQueue, QueueingTurn> {
+        if self.0.is_first() { Ok(MayQueue { _first: self.0 }) } else { Err(self) }
+    }
+
     /// Resolves when those that came before have queued.
     pub(crate) async fn turn(self) -> MayQueue {
-        match self {
-            QueueingTurn::First(may_queue) => may_queue,
-            QueueingTurn::Behind(turn) => turn.await,
+        self.0.until_ahead(0).await;
+        MayQueue { _first: self.0 }
+    }
+
+    /// The same, past those that nobody polls any more. Only the next one looks for that.
+    pub(crate) async fn turn_past_stuck(self, session: Arc<Session>) -> MayQueue {
+        loop {
+            self.0.until_ahead(1).await;
+            let first = lock(&self.0.here.0).first();
+            let stuck = Box::pin(session.clone().until_stuck());
+            if unless(self.0.until_ahead(0), stuck).await.is_some() {
+                return MayQueue { _first: self.0 };
+            }
+            // It goes on when it is polled, and is in nobody's way.
+            self.0.here.leave(first.expect("we are in line"));
         }
     }
 }
 
 impl Session {
-    /// Resolves when there was one connection for so long that every call would have queued.
+    /// Resolves when there was one connection for so long, and answers came so soon, that whoever asked anything has gone on.
     pub(crate) async fn until_stuck(self: Arc<Self>) {
+        let answers_soon = || {
+            let owed = self.server_session().owes_since();
+            owed.is_none_or(|asked| self.now().since(asked) < SOON)
+        };
         loop {
             let link = self.server_session().link();
-            self.clock().sleep_until(self.now() + STUCK).await;
-            if link.state == LinkState::Up && self.server_session().link() == link {
+            self.clock().sleep_until(self.now() + (STUCK - SOON)).await;
+            let was_soon = answers_soon();
+            self.clock().sleep_until(self.now() + SOON).await;
+            let is_one = link.state == LinkState::Up && self.server_session().link() == link;
+            if is_one && was_soon && answers_soon() {
                 return;
             }
         }
@@ -74,15 +168,11 @@ impl Session {
     /// A call that is going to queue at `path` is made now.
     pub(crate) fn take_queueing_turn(&self, path: &str) -> QueueingTurn {
         let here = self.call_order.at(path);
-        // As a rule nobody else is here. It is a fair lock: while anybody waits for it, it is not to be had so.
-        if let Ok(may_queue) = here.clone().try_lock_owned() {
-            return QueueingTurn::First(may_queue);
-        }
-        let mut turn = Box::pin(here.lock_owned());
-        // The first poll takes the place; tokio must not answer "later" to spread the load.
-        match tokio::task::unconstrained(&mut turn).now_or_never() {
-            Some(may_queue) => QueueingTurn::First(may_queue),
-            None => QueueingTurn::Behind(turn),
-        }
+        let mut line = lock(&here.0);
+        let number = line.next;
+        line.next += 1;
+        line.waiting.push_back((number, None));
+        drop(line);
+        QueueingTurn(Place { here, number, process: Process::present() })
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! 1. A call that waits at a path is known here, with the server session in which it queued last.
 //! 2. Who is going to queue there in another one waits until those that were made before it have. Who has is followed by the next.
-//! 3. A future that nobody polls any more holds up nobody for longer than [`STUCK`], and only once in a session: it is passed over.
+//! 3. A future that nobody polls any more holds up nobody for longer than [`Session::until_stuck`], and only once in a session: it is
+//!    passed over.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Weak};
 use std::task::{Poll, Waker};
-use std::time::Duration;
 
 use super::Session;
 use super::clock::Moment;
@@ -16,10 +16,6 @@ use super::server_session::ServerSession;
 use crate::mutex::lock;
 use crate::process::UnlessForked;
 use crate::sync::Mutex;
-
-/// How long nobody queues before those who wait for that go on: a server that has come back answers sooner, and who waits in
-/// memory hears of the end within a second.
-const STUCK: Duration = Duration::from_secs(2);
 
 /// The calls of a client that wait, by path.
 #[derive(Default)]
@@ -127,19 +123,11 @@ impl WaitingCall {
     pub(super) fn turn(&self, server_session: &Arc<ServerSession>) -> impl Future<Output = ()> + use<> {
         let (here, number, server_session) = (self.here.clone(), self.number, server_session.clone());
         let session = self.session.clone();
-        let begun = session.upgrade().map(|session| session.now());
         async move {
             loop {
-                let Some(clock) = session.upgrade().map(|session| session.clock().clone()) else { return };
-                let since = begun.max(Some(lock(&here.inner).moved)).unwrap_or_default();
+                let Some(session) = session.upgrade() else { return };
+                let moved = lock(&here.inner).moved;
                 if server_session.has_ended() {
-                    return;
-                }
-                if clock.now().since(since) >= STUCK {
-                    let mut inner = lock(&here.inner);
-                    for (_, call) in inner.calls.range_mut(..number) {
-                        call.queued_in = Arc::downgrade(&server_session);
-                    }
                     return;
                 }
                 let is_next = poll_fn(|cx| {
@@ -156,7 +144,14 @@ impl WaitingCall {
                     biased;
                     () = is_next => return,
                     () = server_session.until_ended() => return,
-                    () = clock.sleep_until(since + STUCK) => {}
+                    () = session.until_stuck() => {}
+                }
+                let mut inner = lock(&here.inner);
+                if inner.moved == moved {
+                    for (_, call) in inner.calls.range_mut(..number) {
+                        call.queued_in = Arc::downgrade(&server_session);
+                    }
+                    return;
                 }
             }
         }

@@ -22,23 +22,38 @@ async fn calls_that_were_made_one_after_the_other_are_served_in_that_order() {
             if round >= 40 {
                 other.nodes().delete(&path, None).await.expect("empty");
             }
-            let calls: Vec<_> = (0..8)
-                .map(|_| {
-                    let acquiring = drive::acquire(&lock_of(&client, &path), 1, None);
-                    tokio::spawn(async move {
-                        let held = acquiring.await.expect("the lock").hand_over();
-                        let token = held.fencing_token();
-                        held.release().await.expect("released");
-                        token
-                    })
-                })
-                .collect();
-            let mut tokens = Vec::new();
-            for call in calls {
-                tokens.push(soon("the lock", call).await.expect("joined"));
-            }
+            let tokens = tokens_of_eight(&client, &path).await;
             assert!(tokens.is_sorted(), "round {round}: {tokens:?}");
         }
+    }
+}
+
+/// What eight calls are given which are made one after the other.
+async fn tokens_of_eight(client: &Client, path: &str) -> Vec<u64> {
+    let calls = Vec::from_iter((0..8).map(|_| {
+        let acquiring = drive::acquire(&lock_of(client, path), 1, None);
+        tokio::spawn(async move {
+            let held = acquiring.await.expect("the lock").hand_over();
+            let token = held.fencing_token();
+            held.release().await.expect("released");
+            token
+        })
+    }));
+    let mut tokens = Vec::new();
+    for call in calls {
+        tokens.push(soon("the lock", call).await.expect("joined"));
+    }
+    tokens
+}
+
+/// The one before is not left alone then: it is unanswered, as everybody is.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_keep_their_order_while_the_server_pauses() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        ground.inject(Fault::delay_request("create*", Duration::from_millis(2600)).path("/paused/**"));
+        let tokens = tokens_of_eight(&client, "/paused/by/the/server").await;
+        assert!(tokens.is_sorted(), "{tokens:?}");
     }
 }
 
@@ -200,14 +215,14 @@ async fn a_call_that_is_dropped_before_it_has_queued_makes_room() {
     }
 }
 
-/// Who makes a future of Rust and leaves it alone keeps nobody else waiting but its own handle.
+/// Who makes a future of Rust and leaves it alone keeps nobody else waiting but its own handle, and those keep their order.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_future_that_nobody_polls_keeps_no_other_handle_waiting() {
     for ground in grounds() {
         let client = ground.client(TEN).await;
         let idle = lock_of(&client, "/locks/idle").acquire();
-        let held = soon("the lock", lock_of(&client, "/locks/idle").acquire()).await.expect("free");
-        held.release().await.expect("released");
+        let tokens = tokens_of_eight(&client, "/locks/idle").await;
+        assert!(tokens.is_sorted(), "{tokens:?}");
         drop(idle);
     }
 }

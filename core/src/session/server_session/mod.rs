@@ -208,6 +208,11 @@ impl ServerSession {
         self.wire.link()
     }
 
+    /// As [`Wire::owes_since`].
+    pub(crate) fn owes_since(&self) -> Option<Moment> {
+        self.wire.owes_since()
+    }
+
     pub(crate) fn link_changed(&self, seen: Link) -> Later<()> {
         self.wire.link_changed(seen)
     }

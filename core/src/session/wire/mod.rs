@@ -84,6 +84,10 @@ pub trait Wire: Send + Sync {
     }
     /// How the connection stands at this very moment.
     fn link(&self) -> Link;
+    /// When what the server owes an answer for longest was asked, as far as that is known; the beginning of time for what has not left.
+    fn owes_since(&self) -> Option<Moment> {
+        None
+    }
     /// Whether [`WireError::SessionEnded`] says of a request that it was not carried out: it had not left, or was refused. The crate
     /// zookeeper-client says the same of what was on its way.
     fn knows_what_left(&self) -> bool {

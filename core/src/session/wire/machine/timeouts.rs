@@ -49,6 +49,12 @@ impl<A: Answering, W> Machine<A, W> {
         self.last_sent + self.session_timeout() / 3
     }
 
+    /// When what the server owes an answer for longest was asked; the beginning of time for what has not left.
+    pub(crate) fn owes_since(&self) -> Option<Moment> {
+        let waits = (!self.queued.is_empty()).then_some(Moment::START);
+        waits.or_else(|| self.in_flight.front().map(|asked| asked.sent))
+    }
+
     /// When a server that owes an answer is given up: it is silent, or says much and answers nothing.
     fn silent_at(&self) -> Option<Moment> {
         let (owed, timeout) = (self.in_flight.front()?.sent, self.session_timeout());

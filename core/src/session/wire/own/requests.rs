@@ -261,6 +261,10 @@ impl<C: Channel> Wire for OwnSession<C> {
         self.connection.link()
     }
 
+    fn owes_since(&self) -> Option<Moment> {
+        self.connection.seen.owes_since()
+    }
+
     fn server(&self) -> Option<String> {
         self.connection.seen.words().server
     }

@@ -19,6 +19,8 @@ pub(super) struct Seen {
     timeout: AtomicU64,
     /// When the session was asked for.
     asked: AtomicU64,
+    /// When the server was asked for what it owes longest, or [`NOTHING`].
+    owed: AtomicU64,
     words: Mutex<Words>,
 }
 
@@ -31,6 +33,8 @@ pub(super) struct Words {
 
 const STATES: [LinkState; 5] =
     [LinkState::Up, LinkState::Down, LinkState::Ended, LinkState::Unheard, LinkState::Denied];
+/// No moment.
+const NOTHING: u64 = u64::MAX;
 /// Of so many bits.
 const STATE_BITS: u32 = 3;
 
@@ -41,6 +45,7 @@ impl Seen {
             session: AtomicU64::new(0),
             timeout: AtomicU64::new(0),
             asked: AtomicU64::new(0),
+            owed: AtomicU64::new(NOTHING),
             words: Mutex::default(),
         };
         seen.update(machine, None);
@@ -52,6 +57,7 @@ impl Seen {
         let link = machine.link();
         let state = STATES.iter().position(|known| *known == link.state).unwrap_or_default() as u64;
         let packed = link.generation << STATE_BITS | state;
+        self.owed.store(machine.owes_since().map_or(NOTHING, |asked| asked.0), Ordering::Relaxed);
         let mut words = self.lock();
         if words.cause.as_deref() != machine.cause() {
             words.cause = machine.cause().map(str::to_owned);
@@ -84,6 +90,10 @@ impl Seen {
 
     pub(super) fn asked(&self) -> Moment {
         Moment(self.asked.load(Ordering::Acquire))
+    }
+
+    pub(super) fn owes_since(&self) -> Option<Moment> {
+        Some(self.owed.load(Ordering::Relaxed)).filter(|asked| *asked != NOTHING).map(Moment)
     }
 
     pub(super) fn words(&self) -> Words {
