@@ -17,7 +17,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
-use super::items_parent;
+use super::items_parent::{self, ItemsParent};
 use super::layout::{NodeLayout, make_claims};
 use super::room::VERB;
 use crate::error::{Error, ErrorKind, Result};
@@ -330,6 +330,7 @@ impl TakeBack {
         let (mut call, items) = (self.session.call(None).outlasting(), &self.layout.items);
         let (mut waiting, mut left): (Vec<_>, _) = (nodes.iter().map(|node| (node, false)).collect(), 0);
         let (mut may_check, mut about_item) = (true, 0);
+        let known_parent = ItemsParent::new(items);
         while !waiting.is_empty() {
             let (server_session, on) = call.connection(TAKING_BACK).await?;
             // In one flight. What was sent before is decided when this is.
@@ -344,6 +345,14 @@ impl TakeBack {
             {
                 call.retry_after_loss(TAKING_BACK).await?;
                 continue;
+            }
+            if let Ok(Some(stat)) = &parent {
+                known_parent.learn(stat);
+                // Where only peers take items nobody has given it a version. Then it is looked again.
+                if known_parent.proof().is_none() {
+                    known_parent.settle(&mut call, TAKING_BACK).await?;
+                    continue;
+                }
             }
             let same_parent = match parent {
                 Ok(Some(stat)) if may_check => Some(items_parent::check(items, stat.version)),
