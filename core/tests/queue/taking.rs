@@ -8,8 +8,8 @@ use super::support::{SOON, client, client_with, connected, eventually, nodes_und
 use super::{
     PATH, TEN, asked_by, assert_tidy, impatient, multi_is_applied_and_then_nothing_is_heard, queue_of,
 };
-use zkrecipes::{ErrorKind, QueueOptions, RetryOptions};
-use zkrecipes_embedded::Fault;
+use zkrecipes::{Client, ErrorKind, Queue, QueueOptions, RetryOptions};
+use zkrecipes_embedded::{Fault, Server};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_goes_to_somebody_once_however_many_take() {
@@ -282,4 +282,39 @@ async fn an_ack_that_comes_to_nothing_does_not_take_anothers_get_for_its_own() {
     let error = soon("the ack", acking).await.expect("joined").expect_err("somebody else has it");
     assert_eq!(error.kind(), ErrorKind::NotHeld, "{error}");
     assert!(!item.is_held());
+}
+
+/// An item that was claimed so often that its version has no number left for more, or has passed to the negative ones.
+async fn claimed_often(server: &Server, queue: &Queue, version: i32) {
+    queue.put_many(&["0", "often"]).await.expect("put");
+    // It knows of both then.
+    assert_eq!(queue.get().await.expect("there are some"), b"0");
+    assert!(server.set_data_version(&format!("{PATH}/qn-0000000001"), version));
+}
+
+fn without_end(client: &Client) -> Queue {
+    client.queue(PATH, QueueOptions::default().max_attempts(0)).expect("valid")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_of_a_negative_version_is_had_by_nobody_else_while_it_is_claimed() {
+    for version in [-5, i32::MAX] {
+        let server = server();
+        let (first, other) = (client(&server).await, client(&server).await);
+        let (queue, theirs) = (without_end(&first), without_end(&other));
+        claimed_often(&server, &queue, version).await;
+        let item = soon("the claim", theirs.claim()).await.expect("it is free");
+        assert_eq!(item.attempts(), version as u32 + 1);
+        assert_eq!(queue.try_get().await.expect("looked"), None, "version {version}");
+        item.ack().await.expect("theirs");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_of_a_negative_version_is_taken_where_claims_have_no_parent_yet() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = without_end(&client);
+    claimed_often(&server, &queue, -5).await;
+    assert_eq!(soon("the get", queue.get()).await.expect("it is free"), b"often");
 }

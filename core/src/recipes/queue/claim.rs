@@ -102,7 +102,7 @@ impl Store {
             };
             let alive = self.move_if_dead(&mut call, VERB, out, &seen).await?;
             let Some((out, data, rest)) = alive else { continue };
-            let (attempts, czxid) = (seen.stat.version + 1, seen.stat.czxid);
+            let (attempts, czxid) = (seen.stat.version.wrapping_add(1), seen.stat.czxid);
             let Some((grant, out)) = self.win(&session, &mut call, out, seen).await? else {
                 continue;
             };
@@ -154,7 +154,7 @@ impl Store {
         writes.extend(self.layout.end_of_pause(&out.name.text, out.pause.as_deref(), version));
         let about_item = writes.len();
         writes.extend(seen.same_parent);
-        let guard = Write::Check { path: out.path(), version: Some(version + 1) };
+        let guard = Write::Check { path: out.path(), version: Some(version.wrapping_add(1)) };
         let server_session = call.server_session(VERB).await?;
         let mut pending = PendingClaim {
             store: self.clone(),
@@ -535,7 +535,7 @@ impl ItemWork {
         let (mut writes, goes) = store.removal_of(name, node.clone(), rest.clone(), *attempts);
         writes.extend(extra);
         let (is_over, store, item, before) =
-            (is_over.clone(), store.clone(), name.text.clone(), *attempts - 1);
+            (is_over.clone(), store.clone(), name.text.clone(), attempts.wrapping_sub(1));
         let session = self.held.hold().session().clone();
         let then = move || {
             is_over.store(goes, Ordering::Release);

@@ -173,7 +173,7 @@ impl Store {
         let (layout, ReadItem { bytes, stat, on, same_parent }) = (&*self.layout, seen);
         let (data, rest) = layout.decode(&bytes).map_err(|error| error.with_path(out.path()))?;
         let mut writes = Vec::new();
-        let has_claim = stat.version > 0 || layout.has_claims_of_peers;
+        let has_claim = stat.version != 0 || layout.has_claims_of_peers;
         if has_claim {
             writes.extend(layout.proof_of_no_claim(&session, &out.name.text));
         }

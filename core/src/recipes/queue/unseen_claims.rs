@@ -108,7 +108,7 @@ impl Store {
     pub(super) fn forget_unseen(&self, session: &Session, item: &str, claims_before: i32) {
         let server_session = session.server_session();
         let Some(on) = server_session.connection() else { return };
-        if claims_before > 0 && self.options.max_attempts > 0 {
+        if claims_before != 0 && self.options.max_attempts > 0 {
             let deletion = server_session.delete_on(on, &self.layout.unseen(item), None);
             drop(server_session.in_background(deletion.map(drop)));
         }
