@@ -99,6 +99,41 @@ async fn a_pause_goes_with_the_item_whoever_takes_it() {
     assert_eq!(claims(&server), 0);
 }
 
+/// It takes the item without a look at the pause. Its parent is a container, so the numbers begin anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pause_of_an_item_that_a_peer_has_taken_holds_up_no_later_one_of_its_name() {
+    for is_watched in [false, true] {
+        let server = server();
+        let (first, other) = (client(&server).await, client(&server).await);
+        let (queue, theirs) = (queue_of(&first), queue_of(&other));
+        other.nodes().ensure("/queues").await.expect("made");
+        other.nodes().create(PATH, b"", CreateMode::Container).await.expect("made");
+        queue.put(b"old").await.expect("put");
+        let item = queue.claim().await.expect("there is one");
+        item.nack_with(Nack::default().delay(Duration::from_secs(3600))).await.expect("ours");
+        let waiting = is_watched.then(|| {
+            let theirs = theirs.clone();
+            tokio::spawn(async move { theirs.get().await })
+        });
+        if is_watched {
+            eventually("it waits", || server.watch_count() >= 2).await;
+        }
+        other.nodes().delete(&format!("{PATH}/qn-0000000000"), None).await.expect("it is there");
+        if !is_watched {
+            assert_eq!(theirs.try_get().await.expect("looked"), None);
+        }
+        eventually("the pause has gone", || claims(&server) == 0).await;
+        other.nodes().delete(PATH, None).await.expect("it is empty");
+        other.nodes().create(PATH, b"", CreateMode::Container).await.expect("made");
+        queue.put(b"new").await.expect("put");
+        let got = match waiting {
+            Some(waiting) => soon("the get", waiting).await.expect("joined"),
+            None => soon("the get", theirs.get()).await,
+        };
+        assert_eq!(got.expect("it is free"), b"new");
+    }
+}
+
 /// Somebody has deleted one of the two nodes by hand.
 #[tokio::test(flavor = "multi_thread")]
 async fn half_a_pause_holds_up_nobody() {

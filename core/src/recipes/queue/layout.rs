@@ -420,12 +420,13 @@ pub(super) struct FreeItem {
 /// together deletes no part of the next pause.
 pub(super) type StrayPause = Vec<String>;
 
-/// The items that nobody has claimed, in order; and what pauses nothing any more.
+/// The items that nobody has claimed, in order; and what pauses nothing any more. Where it is not certain that the items were
+/// listed behind what stands beside them, that may be of one that is to come.
 pub(super) fn free(
     layout: &NodeLayout,
     names: &[String],
     beside: &[String],
-    now: i64,
+    are_items_newer: bool,
 ) -> (Vec<FreeItem>, Vec<StrayPause>) {
     let mut claimed = HashSet::new();
     let (mut pauses, mut marked, mut unseen) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
@@ -459,13 +460,12 @@ pub(super) fn free(
             free.push(FreeItem { name, pause });
         }
     }
-    // Others take items without a look at what stands beside them.
-    for (item, pause) in pauses {
-        if pause.due <= now {
-            strays.push(vec![pause.node, format!("{item}{PAUSE_SIGN}")]);
-        }
+    // Others take items without a look at what stands beside them, and the next of that name is not to be paused.
+    if are_items_newer {
+        strays
+            .extend(pauses.into_iter().map(|(item, pause)| vec![pause.node, format!("{item}{PAUSE_SIGN}")]));
+        strays.extend(unseen.into_iter().map(|item| vec![format!("{item}{PAUSE_SIGN}{UNSEEN}")]));
     }
-    strays.extend(unseen.into_iter().map(|item| vec![format!("{item}{PAUSE_SIGN}{UNSEEN}")]));
     (free, strays)
 }
 
@@ -575,22 +575,24 @@ mod tests {
             "qn-0000000006~unseen".to_owned(),
             "qn-0000000009~unseen".to_owned(),
         ];
-        let (free, mut strays) = free(&layout, &items, &beside, 6000);
-        let free: Vec<_> =
-            free.iter().map(|free| (&*free.name.text, free.pause.as_ref().map(|p| p.due))).collect();
+        let (found, mut strays) = free(&layout, &items, &beside, true);
+        let found: Vec<_> =
+            found.iter().map(|free| (&*free.name.text, free.pause.as_ref().map(|p| p.due))).collect();
         let (two, three, four, five, six) = (name(2), name(3), name(4), name(5), name(6));
         assert_eq!(
-            free,
+            found,
             [(&*two, Some(9000)), (&*three, None), (&*four, None), (&*five, None), (&*six, None)],
             "one is claimed, two is paused"
         );
-        let unseen = vec!["qn-0000000009~unseen".to_owned()];
-        let mut expected = [vec![mark(4)], vec![pause(5, 9000)], vec![gone.1, gone.0], unseen];
+        let halves = [vec![mark(4)], vec![pause(5, 9000)]];
+        let of_items_that_are_gone =
+            [vec![gone.1, gone.0], vec![pause(7, 9000), mark(7)], vec!["qn-0000000009~unseen".to_owned()]];
+        let mut expected = [&halves[..], &of_items_that_are_gone].concat();
         strays.sort();
         expected.sort();
-        assert_eq!(
-            strays, expected,
-            "halves, and those of items that are gone; what is not due may be of a newer item"
-        );
+        assert_eq!(strays, expected);
+        let (_, mut strays) = free(&layout, &items, &beside, false);
+        strays.sort();
+        assert_eq!(strays, halves, "the others may be of a newer item");
     }
 }

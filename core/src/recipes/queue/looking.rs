@@ -30,9 +30,9 @@ pub struct QueueStats {
 /// Counts the items of a store; the dead letters are counted by themselves.
 pub(super) async fn count(store: &Store, session: &Arc<Session>, counted: &mut QueueStats) -> Result<()> {
     let (layout, mut call) = (&store.layout, session.call(None).reading());
-    let (names, beside) = store.list_names(&mut call, "stats", true).await?;
+    let (names, beside, are_items_newer) = store.list_names(&mut call, "stats", true).await?;
     let (now, wall) = (session.now(), session.clock().wall());
-    let (free, _) = layout::free(layout, &names, &beside, wall);
+    let (free, _) = layout::free(layout, &names, &beside, are_items_newer);
     counted.claimed += layout.sort(&names).len() - free.len();
     for item in free {
         match store.listing.is_paused(&item, now, wall) || layout.is_early(&item.name, wall) {

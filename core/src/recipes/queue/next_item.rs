@@ -256,7 +256,7 @@ impl SharedQueue {
     }
 
     fn note_news(&self, session: &Arc<Session>, lists: &mut WatchedLists) {
-        if let Some((look, found, strays)) = lists.news(session.clock().wall()) {
+        if let Some((look, found, strays)) = lists.news() {
             delete_strays(session, &self.layout, strays);
             self.listing.replace_all(&look, session.now(), session.clock().wall(), found);
         }
@@ -303,23 +303,23 @@ impl SharedQueue {
 
     /// Lists the items that nobody has claimed, in order.
     pub(super) async fn list(&self, call: &mut Call, verb: &str, is_synced: bool) -> Result<Vec<FreeItem>> {
-        let (names, beside) = self.list_names(call, verb, is_synced).await?;
-        let session = call.session();
-        let (found, strays) = layout::free(&self.layout, &names, &beside, session.clock().wall());
-        delete_strays(session, &self.layout, strays);
+        let (names, beside, are_items_newer) = self.list_names(call, verb, is_synced).await?;
+        let (found, strays) = layout::free(&self.layout, &names, &beside, are_items_newer);
+        delete_strays(call.session(), &self.layout, strays);
         Ok(found)
     }
 
-    /// Lists the items, and what stands beside them.
+    /// Lists the items, and what stands beside them; and whether the items were certainly listed behind that.
     pub(super) async fn list_names(
         &self,
         call: &mut Call,
         verb: &str,
         is_synced: bool,
-    ) -> Result<(Vec<String>, Vec<String>)> {
+    ) -> Result<(Vec<String>, Vec<String>, bool)> {
         let layout = &self.layout;
         loop {
             let server_session = call.server_session(verb).await?;
+            let on = server_session.connection();
             // In one flight. The claims first: what is claimed in between shows when it is taken.
             let session_id = server_session.session_id();
             let is_synced = is_synced || self.listing.may_lag(session_id);
@@ -339,7 +339,9 @@ impl SharedQueue {
             match (synced, claims, missing_is_empty(items)) {
                 (Ok(()), Ok(beside), Ok(names)) => {
                     self.listing.was_listed_in(session_id);
-                    return Ok((names, beside));
+                    // On another connection another server may answer, which lags behind.
+                    let are_items_newer = on.is_some() && server_session.connection() == on;
+                    return Ok((names, beside, are_items_newer));
                 }
                 (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) if error.is_unanswered() => {
                     call.retry_after_loss(verb).await?;

@@ -48,11 +48,17 @@ impl WatchedLists {
     }
 
     /// What `layout::free` answers, if that is news.
-    pub(super) fn news(&mut self, now: i64) -> Option<(Look, Vec<FreeItem>, Vec<StrayPause>)> {
+    pub(super) fn news(&mut self) -> Option<(Look, Vec<FreeItem>, Vec<StrayPause>)> {
         let look = self.caught_up.take()?;
         let (Some(names), Some(claimed)) = (&self.items.names, &self.claims.names) else { return None };
         let is_new = std::mem::take(&mut self.items.is_news) | std::mem::take(&mut self.claims.is_news);
-        let (found, strays) = is_new.then(|| layout::free(&self.listing.layout, names, claimed, now))?;
+        // Then the items have changed since the last of the claims came. What of both is told together may be of different times.
+        let are_items_newer = match (&self.items.stat, &self.claims.stat) {
+            (Some(items), Some(claims)) => items.pzxid >= claims.pzxid,
+            _ => false,
+        };
+        let (found, strays) =
+            is_new.then(|| layout::free(&self.listing.layout, names, claimed, are_items_newer))?;
         Some((look, found, strays))
     }
 
