@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use super::support::access::{NO_DELETION, NO_READING, set_access};
 use super::support::{client, eventually, nodes_under, server, soon};
 use super::{PATH, asked, asked_by, assert_tidy, queue_of};
+use futures_util::future::join_all;
 use zkrecipes::{Client, CreateMode, QueueOptions};
 use zkrecipes_embedded::{Fault, Server};
 
@@ -363,4 +365,50 @@ async fn marks_that_nobody_needs_are_collected_also_where_there_are_many() {
         !nodes_under(&server, "/queues").iter().any(|node| node.contains("/_c_"))
     })
     .await;
+}
+
+/// What nobody can do with a mark.
+#[derive(Copy, Clone, Debug)]
+enum Flawed {
+    Read,
+    Understand,
+    Delete,
+    DeleteWithoutItsChild,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mark_that_nobody_can_collect_is_not_looked_at_for_ever() {
+    let marks = &format!("{PATH}-__queue__/marks");
+    // With so many not all are looked at together.
+    let flaws = [
+        (Flawed::Read, 10, 2),
+        (Flawed::Understand, 1, 1),
+        (Flawed::Delete, 1, 2),
+        (Flawed::DeleteWithoutItsChild, 1, 2),
+    ];
+    let looked_at = flaws.map(|(flaw, many, looks)| async move {
+        let server = server();
+        let (client, other) = (client(&server).await, client(&server).await);
+        leave_marks(&other, many, 100).await;
+        let hosts = server.connect_string();
+        for mark in nodes_under(&server, marks) {
+            match flaw {
+                Flawed::Read => set_access(&hosts, &mark, NO_READING),
+                Flawed::Understand => drop(other.nodes().set(&mark, b"?", None).await.expect("set")),
+                Flawed::Delete => set_access(&hosts, marks, NO_DELETION),
+                Flawed::DeleteWithoutItsChild => {
+                    let child = format!("{mark}/child");
+                    drop(other.nodes().create(&child, b"", CreateMode::Persistent).await.expect("made"));
+                }
+            }
+        }
+        // It looks, and has no mark of its own.
+        assert!(queue_of(&client).try_claim().await.expect("looked").is_none());
+        let lists = || server.count("getChildren*", marks);
+        eventually("it has looked", || lists() >= looks).await;
+        // Time is the subject: a look takes place every second, or every other one.
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(lists(), looks, "{flaw:?}");
+    });
+    join_all(looked_at).await;
 }

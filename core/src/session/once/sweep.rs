@@ -1,6 +1,6 @@
 //! Marks of clients that crashed. A client that makes changes and sees marks of others looks at them until none is left. It
 //! deletes a mark that has not changed for as long as its owner said that it may need it; that time is measured by the
-//! clock of the client that looks.
+//! clock of the client that looks. One that it may not read or delete it leaves to others.
 //!
 //! It looks at a few of them at a time, taken at random, and the more there are, the less often: where a thousand clients
 //! have one each, all of them together read as much as a few do. As long as what it looked at had been left by clients that
@@ -9,7 +9,7 @@
 //! That takes nothing from an owner that lives: it knows how long it has waited for an answer, and does not take a missing
 //! mark for a change that was not made once that is too long. See `write`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -48,7 +48,8 @@ pub(crate) fn begin(swept: &Arc<Swept>, session: &Arc<Session>) {
     }
     let (place, session) = (swept.clone(), session.clone());
     session.clock().clone().spawn(Box::pin(async move {
-        let mut sweeping = Sweeping { sightings: BTreeMap::new(), at_once: AT_ONCE, marks: 0 };
+        let (sightings, refused) = Default::default();
+        let mut sweeping = Sweeping { sightings, refused, at_once: AT_ONCE, marks: 0 };
         let mut answered = session.now();
         loop {
             let swept = unless(sweeping.look(&place.parent, &session), session.until_closing()).await;
@@ -85,9 +86,11 @@ const AT_ONCE: usize = 8;
 /// What one client looks after at one place.
 struct Sweeping {
     sightings: BTreeMap<String, Sighting>,
+    /// What it cannot collect.
+    refused: BTreeSet<String>,
     /// How many to look at.
     at_once: usize,
-    /// How many are left.
+    /// How many are left beside these.
     marks: usize,
 }
 
@@ -117,10 +120,13 @@ impl Sweeping {
     async fn look(&mut self, parent: &str, session: &Arc<Session>) -> Result<(), WireError> {
         let names = session.server_session().children(parent).await?;
         let nodes = names.into_iter().filter(|name| is_mark(name)).map(|name| path::join(parent, &name));
-        let nodes: Vec<_> = nodes.filter(|node| !session.is_temporary(node)).collect();
+        let others = nodes.filter(|node| !session.is_temporary(node));
+        let (refused, nodes): (Vec<_>, Vec<_>) = others.partition(|node| self.refused.contains(node));
+        self.refused = refused.into_iter().collect();
         let all = nodes.len();
         let found = sweep(session, self.choose(nodes), &mut self.sightings).await?;
-        self.marks = all.saturating_sub(found.deleted);
+        self.marks = all.saturating_sub(found.deleted + found.refused.len());
+        self.refused.extend(found.refused);
         self.at_once = match found {
             SweptMarks { living: 1.., .. } => AT_ONCE,
             SweptMarks { deleted: 1.., .. } => self.at_once * 2,
@@ -136,6 +142,8 @@ struct SweptMarks {
     /// Of how many it is known that somebody uses them.
     living: usize,
     deleted: usize,
+    /// Those that we may not read or delete, or do not understand.
+    refused: Vec<String>,
 }
 
 /// Looks at these.
@@ -148,17 +156,20 @@ async fn sweep(
     let (mut seen, mut found) = (BTreeMap::new(), SweptMarks::default());
     for (node, read) in nodes.iter().zip(server_session.get_each(&nodes)) {
         let known = sightings.remove(node);
-        let (data, stat) = match read.await {
-            Ok(found) => found,
+        let (needed, stat) = match read.await.map(|(data, stat)| (parse(&data), stat)) {
+            Ok((Some((_, needed)), stat)) => (needed, stat),
             // What was known of it still is, or its time would begin anew.
             Err(error) if error.is_unanswered() => {
                 seen.extend(known.map(|sighting| (node.clone(), sighting)));
                 continue;
             }
-            // Gone meanwhile, or nothing that we may read.
-            Err(_) => continue,
+            // Gone meanwhile.
+            Err(WireError::NoNode) => continue,
+            Ok(_) | Err(_) => {
+                found.refused.push(node.clone());
+                continue;
+            }
         };
-        let Some((_, needed)) = parse(&data) else { continue };
         let sighting = match known {
             Some(sighting) if sighting.mzxid == stat.mzxid => sighting,
             // Somebody uses it, and another one is looked at next time.
@@ -176,7 +187,7 @@ async fn sweep(
             Err(WireError::BadVersion) => found.living += 1,
             Ok(()) | Err(WireError::NoNode) => found.deleted += 1,
             Err(error) if error.is_unanswered() => drop(seen.insert(node.clone(), sighting)),
-            Err(_) => {}
+            Err(_) => found.refused.push(node.clone()),
         }
     }
     *sightings = seen;
