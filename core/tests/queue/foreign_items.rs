@@ -150,6 +150,40 @@ async fn a_put_waits_at_the_end_of_the_numbers_until_they_begin_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_is_late_to_begin_the_numbers_anew_leaves_those_alone_that_have_begun() {
+    for is_answer_lost in [true, false] {
+        let server = server();
+        let (late, other) = (client(&server).await, client(&server).await);
+        let [queue, theirs] =
+            [&late, &other].map(|client| client.queue(PATH, QueueOptions::default()).expect("valid"));
+        queue.put(b"0").await.expect("put");
+        assert!(server.set_next_sequence(PATH, LATEST + 1));
+        // Both know where the numbers are.
+        queue.put(b"1").await.expect("put");
+        theirs.put(b"2").await.expect("put");
+        for _ in 0..3 {
+            theirs.get().await.expect("there are some");
+        }
+        let fault = match is_answer_lost {
+            true => {
+                server.inject(Fault::refuse_connections(1).forever());
+                Fault::drop_after("multi")
+            }
+            false => Fault::delay_request("getData", Duration::from_secs(3)),
+        };
+        let held_up = server.inject(fault.path(PATH).session(late.session_id()));
+        let putting = tokio::spawn(async move { queue.put(b"late").await });
+        eventually("it is held up", || server.fault_fired(held_up)).await;
+        theirs.put(b"first").await.expect("there are numbers");
+        assert_eq!(theirs.get().await.expect("there is one"), b"first");
+        server.clear_faults();
+        soon("the put", putting).await.expect("joined").expect("there are numbers");
+        let second = format!("{PATH}/qn-0000000001");
+        assert_eq!(nodes_under(&server, PATH), [second], "its answer was lost: {is_answer_lost}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_said_of_the_numbers_of_an_earlier_node_keeps_nobody_waiting() {
     let server = server();
     let (first, late) = (client(&server).await, client(&server).await);

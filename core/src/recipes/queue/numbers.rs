@@ -95,9 +95,10 @@ impl ItemNumbers {
         }));
     }
 
-    /// Deletes the empty parent and makes it again, so that its numbers begin anew; false if it was not empty any more.
+    /// Deletes the empty parent that was looked at and makes it again, so that its numbers begin anew; false if it was not empty
+    /// any more.
     pub(super) async fn begin_anew(&mut self, call: &mut Call) -> Result<bool> {
-        if !begin_anew(&self.items, call).await? {
+        if !begin_anew(&self.items, self.parent, call).await? {
             return Ok(false);
         }
         self.newest = None;
@@ -136,10 +137,10 @@ async fn say(call: &mut Call, said_in: &str, of: &[u8]) -> Result<()> {
     }
 }
 
-/// Deletes the empty parent and makes it again, so that its numbers begin anew; false if it was not empty any more.
-async fn begin_anew(items: &str, call: &mut Call) -> Result<bool> {
+/// The same of the parent that was created then.
+async fn begin_anew(items: &str, parent: Option<i64>, call: &mut Call) -> Result<bool> {
     loop {
-        let server_session = call.server_session(VERB).await?;
+        let (server_session, on) = call.connection(VERB).await?;
         // In one flight.
         let (read, list) = (server_session.get_data(items), server_session.access_list(items));
         let read = call.receive(VERB, read).await?;
@@ -154,10 +155,12 @@ async fn begin_anew(items: &str, call: &mut Call) -> Result<bool> {
         };
         let mode = CreateMode::Persistent;
         let replaced = match read {
+            // Somebody was faster, or we were, and its answer got lost: another one's numbers are used.
+            Ok((_, stat)) if Some(stat.czxid) != parent => return Ok(true),
             Ok((data, _)) => {
                 let deletion = Write::Delete { path: items.to_owned(), version: None };
                 let creation = Write::Create { path: items.to_owned(), data, mode, acl };
-                call.receive(VERB, server_session.multi(&[deletion, creation])).await?
+                call.receive(VERB, server_session.multi_on(on, &[deletion, creation])).await?
             }
             Err(error) => Err(error),
         };
