@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 use super::support::ground::grounds;
 use super::support::{client, connected, eventually, options, server, soon};
 use super::{PATH, TEN, asked_by, queue_of};
-use zkrecipes::{AclChoice, Auth, Client, CreateMode, Nack, Queue, QueueLayout, QueueOptions, State};
-use zkrecipes_embedded::Server;
+use zkrecipes::{
+    AclChoice, Auth, Client, CreateMode, ErrorKind, Nack, Queue, QueueLayout, QueueOptions, State,
+};
+use zkrecipes_embedded::{Fault, Server};
 
 fn claims(server: &Server) -> usize {
     server.nodes().iter().filter(|node| node.contains("/claims/")).count()
@@ -240,6 +242,41 @@ async fn a_dead_letter_that_may_not_be_read_has_its_date_where_servers_tell_it()
         assert_eq!(queue.dead().purge(Duration::from_secs(3600)).await.expect("looked"), 0, "{version}");
         assert_eq!(queue.dead().purge(Duration::ZERO).await.expect("looked"), 3, "{version}");
         assert_eq!(queue.dead().items().await.expect("looked"), []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_moves_an_item_to_the_dead_letters_has_no_more_time_for_that_than_for_its_get() {
+    for is_cancelled in [false, true] {
+        let server = server();
+        let (first, other) = (client(&server).await, client(&server).await);
+        let of =
+            |client: &Client| client.queue(PATH, QueueOptions::default().max_attempts(1)).expect("valid");
+        let (queue, theirs) = (of(&first), of(&other));
+        queue.put(b"bad").await.expect("put");
+        queue.claim().await.expect("there is one").release().await.expect("ours");
+        server.inject(Fault::refuse_connections(1).forever());
+        let letters = format!("{PATH}-__dead__/*");
+        let lost = server.inject(Fault::drop_before("multi").path(&letters).session(first.session_id()));
+        let getting = tokio::spawn({
+            let queue = queue.clone();
+            async move {
+                match is_cancelled {
+                    true => queue.get().await,
+                    false => queue.get_timeout(Duration::from_secs(1)).await,
+                }
+            }
+        });
+        eventually("it is on its way", || server.fault_fired(lost)).await;
+        if is_cancelled {
+            queue.cancel();
+        }
+        let error = soon("the get", getting).await.expect("joined").expect_err("there is nothing else");
+        let expected = if is_cancelled { ErrorKind::Cancelled } else { ErrorKind::Timeout };
+        assert_eq!(error.kind(), expected, "{error}");
+        server.clear_faults();
+        assert_eq!(theirs.try_get().await.expect("looked"), None);
+        assert_eq!((theirs.len().await, theirs.dead().len().await), (Ok(0), Ok(1)));
     }
 }
 

@@ -84,7 +84,9 @@ impl Store {
         let node = out.path();
         // It stands in nobody's way also where nobody can move it.
         let name = out.name.text.clone();
-        match self.move_to_dead_letters(session, out, header, &data, rest, (seen, unseen.end)).await {
+        // All of it is one transaction, so it may be left alone when the caller's time is over.
+        let moved = self.move_to_dead_letters(session, out, header, &data, rest, (seen, unseen.end));
+        match call.wait_for(moved).await? {
             Err(error)
                 if matches!(
                     error.kind(),
