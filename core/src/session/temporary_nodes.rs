@@ -51,10 +51,15 @@ impl Session {
     }
 
     /// From now on `node` may have to tell something: a client that closes deletes it when it is put down, or when nothing is left
-    /// that closing waits for. False if the client closes already.
+    /// that closing waits for. False if the client closes already, and the node goes.
     pub(crate) fn use_temporary(&self, node: &str) -> bool {
         let mut nodes = self.temporary_nodes.nodes();
         !nodes.is_closing && nodes.in_use.insert(node.to_owned())
+    }
+
+    /// The same of one that is to be created.
+    pub(crate) fn use_new_temporary(&self, node: &str) {
+        self.temporary_nodes.nodes().in_use.insert(node.to_owned());
     }
 
     /// Nobody asks `node` any more. False if the client closes: then it goes now, and closing waits for that.

@@ -158,6 +158,45 @@ async fn sessions_that_end_together_lose_no_item_that_nobody_waits_for() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_loses_and_doubles_no_item_that_goes_back_where_that_or_its_answer_is_lost() {
+    let mut left = Vec::new();
+    for (is_applied, has_mark) in [(false, true), (true, true), (true, false)] {
+        let server = server();
+        let (closing, other) = (client(&server).await, client(&server).await);
+        let (queue, theirs) = (queue_of(&closing), queue_of(&other));
+        theirs.put(b"one").await.expect("put");
+        server.inject(Fault::delay_reply("multi", Duration::from_secs(2)).session(closing.session_id()));
+        let lost = if is_applied { Fault::drop_after("multi") } else { Fault::drop_before("multi") };
+        // The first is its removal.
+        let lost = server.inject(lost.path(&format!("{PATH}/qn-*")).session(closing.session_id()).nth(2));
+        let getting = tokio::spawn(async move { queue.get().await });
+        eventually("it is removed", || nodes_under(&server, PATH).is_empty()).await;
+        getting.abort();
+        if has_mark {
+            closing.close_in_background();
+        }
+        server.inject(Fault::refuse_connections(1).forever());
+        eventually("it is on its way back", || server.fault_fired(lost)).await;
+        if is_applied {
+            assert_eq!(soon("the other's get", theirs.get()).await.expect("it is back"), b"one");
+            other.nodes().delete(PATH, None).await.expect("empty");
+        }
+        if !has_mark {
+            // As if somebody had swept it.
+            for mark in nodes_under(&server, &format!("{PATH}-__queue__/marks")) {
+                other.nodes().delete(&mark, None).await.expect("it stands");
+            }
+            closing.close_in_background();
+        }
+        server.clear_faults();
+        soon("closing", closing.close(None)).await.expect("closed");
+        left.push(theirs.items().await.expect("read").len());
+        assert_tidy(&server).await;
+    }
+    assert_eq!(left, [1, 0, 0], "lost, had by the other, and had by the other without a mark that tells");
+}
+
 /// A client that has one request in flight at a time, and a queue in which it has put something, without a mark.
 async fn narrow(server: &Server) -> (Client, Queue) {
     let client = connected(server, options(TEN).max_in_flight(1)).await;

@@ -245,10 +245,7 @@ impl Store {
     pub(super) async fn put_back(&self, session: &Arc<Session>, mut put_back: PutBack) -> Result<()> {
         let mut call = session.call(None).outlasting();
         loop {
-            let refused = match put_back.is_at_the_end() {
-                true => self.add(session, &mut call, &put_back).await?,
-                false => self.create_again(session, &mut call, &put_back).await?,
-            };
+            let refused = self.create_again(session, &mut call, &put_back).await?;
             match refused {
                 None => return Ok(()),
                 Some(WireError::NoNode) => {
@@ -261,100 +258,40 @@ impl Store {
         }
     }
 
-    /// Creates it at the end; answers why not.
-    async fn add(
-        &self,
-        session: &Arc<Session>,
-        call: &mut Call,
-        put_back: &PutBack,
-    ) -> Result<Option<WireError>> {
-        if !session.is_closing() {
-            match self.marks.apply(session, call, PUTTING_BACK, &[put_back.write()]).await {
-                Ok(AppliedOnce::Applied) => return Ok(None),
-                Ok(AppliedOnce::Refused(_, error)) => return Ok(Some(error)),
-                // It began to close in between.
-                Err(error) if error.kind() == ErrorKind::Closed => {}
-                Err(error) => return Err(error),
-            }
-        }
-        // A client that closes makes no marks any more, and without a name of its own it could come twice.
-        let server_session = call.server_session(PUTTING_BACK).await?;
-        match call
-            .receive(PUTTING_BACK, server_session.create(&put_back.path, &put_back.data, put_back.mode()))
-            .await?
-        {
-            Ok(_) => Ok(None),
-            Err(error) if error.is_unanswered() => Err(Error::connection_lost(PUTTING_BACK)),
-            Err(error) => Ok(Some(error)),
-        }
-    }
-
-    /// Creates it in its old place, if its parent is still the same; answers why not.
+    /// Creates it at the end, or in its old place if its parent is still the same; answers why not.
     async fn create_again(
         &self,
         session: &Arc<Session>,
         call: &mut Call,
         put_back: &PutBack,
     ) -> Result<Option<WireError>> {
-        let items = &self.layout.items;
         loop {
             let (server_session, on) = call.connection(PUTTING_BACK).await?;
-            let (synced, parent) = (server_session.sync(items), server_session.exists(items));
-            let synced = call.receive(PUTTING_BACK, synced).await?;
-            let writes = match synced.and(call.receive(PUTTING_BACK, parent).await?) {
-                Ok(Some(parent)) if parent.czxid < put_back.czxid => {
-                    [put_back.write(), items_parent::check(items, parent.version)]
-                }
-                Ok(Some(_)) => return Ok(Some(WireError::NodeExists)),
-                Ok(None) => return Ok(Some(WireError::NoNode)),
-                Err(error) if !error.is_unanswered() => return Ok(Some(error)),
-                Err(_) => {
-                    call.retry_after_loss(PUTTING_BACK).await?;
-                    continue;
-                }
-            };
-            if !session.is_closing() {
-                match self.marks.apply_seen(session, call, PUTTING_BACK, &writes, on).await {
-                    Ok(Some(AppliedOnce::Applied)) => return Ok(None),
-                    // It has another version by now, or is another one.
-                    Ok(Some(AppliedOnce::Refused(1, WireError::BadVersion | WireError::NoNode))) => continue,
-                    Ok(Some(AppliedOnce::Refused(_, error))) => return Ok(Some(error)),
-                    // A client that closes makes no marks any more.
-                    Err(error) if !session.is_closing() && error.kind() != ErrorKind::Closed => {
-                        return Err(error);
+            let mut writes = vec![put_back.write()];
+            if !put_back.is_at_the_end() {
+                let items = &self.layout.items;
+                let (synced, parent) = (server_session.sync(items), server_session.exists(items));
+                let synced = call.receive(PUTTING_BACK, synced).await?;
+                match synced.and(call.receive(PUTTING_BACK, parent).await?) {
+                    Ok(Some(parent)) if parent.czxid < put_back.czxid => {
+                        writes.push(items_parent::check(items, parent.version));
                     }
-                    Ok(None) | Err(_) => continue,
+                    Ok(Some(_)) => return Ok(Some(WireError::NodeExists)),
+                    Ok(None) => return Ok(Some(WireError::NoNode)),
+                    Err(error) if !error.is_unanswered() => return Ok(Some(error)),
+                    Err(_) => {
+                        call.retry_after_loss(PUTTING_BACK).await?;
+                        continue;
+                    }
                 }
             }
-            let created = server_session.multi_on(on, &writes);
-            return match call.receive(PUTTING_BACK, created).await? {
-                Ok(_) => Ok(None),
-                Err(WireError::NotSent) => continue,
-                Err(error) if error.is_unanswered() => self.look_for(call, put_back).await,
-                Err(WireError::Part { index: 1, error })
-                    if matches!(*error, WireError::BadVersion | WireError::NoNode) =>
-                {
-                    continue;
-                }
-                Err(WireError::Part { error, .. }) => Ok(Some(*error)),
-                Err(error) => Ok(Some(error)),
-            };
-        }
-    }
-
-    /// After a lost answer, where no mark tells: if it is there, it is back. If it is not, somebody may have it.
-    async fn look_for(&self, call: &mut Call, put_back: &PutBack) -> Result<Option<WireError>> {
-        loop {
-            call.retry_after_loss(PUTTING_BACK).await?;
-            let server_session = call.server_session(PUTTING_BACK).await?;
-            let (settled, found) =
-                (server_session.settle(&self.layout.items), server_session.exists(&put_back.path));
-            let settled = call.receive(PUTTING_BACK, settled).await?;
-            match settled.and(call.receive(PUTTING_BACK, found).await?) {
-                Ok(Some(_)) => return Ok(None),
-                Ok(None) => return Err(Error::connection_lost(PUTTING_BACK)),
-                Err(error) if !error.is_unanswered() => return Ok(Some(error)),
-                Err(_) => {}
+            // Closing waits for this, and so for what its mark tells.
+            let mut used = self.marks.take_through_closing(session);
+            match self.marks.apply_seen_with(&mut used, call, PUTTING_BACK, &writes, on).await? {
+                Some(AppliedOnce::Applied) => return Ok(None),
+                // It has another version by now, or is another one.
+                None | Some(AppliedOnce::Refused(1, WireError::BadVersion | WireError::NoNode)) => {}
+                Some(AppliedOnce::Refused(_, error)) => return Ok(Some(error)),
             }
         }
     }

@@ -41,10 +41,10 @@ impl Mark {
         Mark { node, made: 0, needed: needed.saturating_mul(3).min(MOST_NEEDED) }
     }
 
-    /// The same for a transaction that is made with it now. A client that closes makes none.
+    /// The same for a transaction that is made with it now.
     pub(crate) fn new_in_use(parent: &str, session: &Arc<Session>) -> Mark {
         let mark = Mark::new(parent, session);
-        session.use_temporary(&mark.node);
+        session.use_new_temporary(&mark.node);
         mark
     }
 

@@ -94,8 +94,7 @@ impl Marks {
         row: &[&[Write]],
         mut tell: impl FnMut(&[Write], Option<Vec<Applied>>) + Send,
     ) -> Result<AppliedOnce> {
-        let mut used = self.take(session);
-        let used = &mut used;
+        let used = &mut self.take(session)?;
         let (mut applied, mut is_sent) = (0, false);
         while applied < row.len() {
             let rest = &row[applied..];
@@ -256,7 +255,7 @@ impl Marks {
         call: &mut Call,
         verb: &str,
     ) -> Result<i64> {
-        let mut used = self.take(session);
+        let mut used = self.take(session)?;
         loop {
             let mut is_set = false;
             self.attempt(&mut used, session, call, verb, &[], &mut |_| is_set = true).await?;
@@ -273,7 +272,16 @@ impl Marks {
         }
     }
 
-    pub(crate) fn take(self: &Arc<Self>, session: &Arc<Session>) -> Used {
+    /// A mark for what begins now: Closed if the client closes.
+    pub(crate) fn take(self: &Arc<Self>, session: &Arc<Session>) -> Result<Used> {
+        match session.is_closing() {
+            true => Err(Error::closed("client")),
+            false => Ok(self.take_through_closing(session)),
+        }
+    }
+
+    /// The same for what closing waits for.
+    pub(crate) fn take_through_closing(self: &Arc<Self>, session: &Arc<Session>) -> Used {
         let idle = self.idle().marks.pop().map(|(_, mark)| mark);
         // One that goes with a closing client tells nothing.
         let mark = idle.filter(|mark| session.use_temporary(&mark.node)).unwrap_or_else(|| {

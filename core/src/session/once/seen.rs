@@ -31,7 +31,7 @@ impl Marks {
         writes: &[Write],
         seen_on: ConnectionId,
     ) -> Result<Option<AppliedOnce>> {
-        let mut used = self.take(session);
+        let mut used = self.take(session)?;
         self.apply_seen_with(&mut used, call, verb, writes, seen_on).await
     }
 

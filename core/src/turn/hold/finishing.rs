@@ -134,7 +134,7 @@ impl Hold {
             let at = in_doubt.iter().position(|before| before.writes == ending.writes);
             at.map(|at| in_doubt.swap_remove(at).mark)
         };
-        let mut mark = before.unwrap_or_else(|| ending.marks.take(&self.session));
+        let mut mark = before.map_or_else(|| ending.marks.take(&self.session), Ok)?;
         let applied = self.apply_once(ending, &mut mark, &parts).await;
         if mark.is_unsettled() {
             let writes = ending.writes.clone();
