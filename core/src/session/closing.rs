@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Session;
-use super::clock::Deadline;
+use super::clock::{Deadline, Later};
 use super::state::State;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::futures::unless;
@@ -20,9 +20,8 @@ impl Session {
             biased;
             () = self.until_closed() => Ok(()),
             () = self.until_over(deadline) => {
-                // Whatever the first closer still waits for, the session is to end now.
-                self.delete_temporary_in_use();
-                self.clock.spawn(self.server_session().close());
+                // Whatever the first closer still waits for.
+                self.clock.spawn(self.close_at_once());
                 self.enter(State::Closed);
                 let timeout = self.server_session().session_timeout();
                 let message = format!(
@@ -54,36 +53,52 @@ impl Session {
         let deadline = Deadline::after(self.clock.now(), Some(limit / 4 * 3));
         self.begin_closing(deadline);
         if self.has_nothing_that_would_stay() {
-            return self.close_at_once();
+            return drop(self.close_at_once());
         }
         let session = self.clone();
         // Not polled here: a thread that exits may have no runtime within reach any more.
         self.clock.spawn(Box::pin(async move {
             let server_session = session.server_session();
             unless(session.until_nothing_would_stay(&server_session), session.until_over(deadline)).await;
-            session.close_at_once();
+            drop(session.close_at_once());
         }));
     }
 
-    fn close_at_once(&self) {
+    /// Whatever is left to do, the server session is to end now, and to be the last.
+    fn close_at_once(&self) -> Later<()> {
+        self.ends_at_once.set();
         self.delete_temporary_in_use();
-        drop(self.server_session().close());
+        self.server_session().close()
     }
 
     async fn shut(self: Arc<Self>, deadline: Deadline) {
-        let server_session = self.server_session();
         tokio::select! {
             biased;
-            () = self.until_tidy(&server_session) => {}
-            () = self.until_over(deadline) => self.delete_temporary_in_use(),
+            () = self.ends_at_once.until_set() => {}
+            () = self.until_over(deadline) => {}
+            () = self.until_all_is_done() => {}
         }
-        server_session.close().await;
-        let mut renewal_has_ended = self.renewal_has_ended.subscribe();
-        // The sender lives in `self`, so this cannot fail.
-        let _ = renewal_has_ended.wait_for(|renewal_has_ended| *renewal_has_ended).await;
+        let server_session = self.server_session();
+        self.close_at_once().await;
+        self.until_renewal_has_ended().await;
         self.enter(State::Closed);
         log::closed(server_session.session_id());
         self.closed.set();
+    }
+
+    /// What the end of a server session does not take along is done in another one if that comes before.
+    async fn until_all_is_done(self: &Arc<Self>) {
+        // It waits for what is done in the last session that it knows of.
+        self.until_renewal_has_ended().await;
+        while !self.has_nothing_that_would_stay() && self.reopen_while_closing().await {
+            self.until_tidy(&self.server_session()).await;
+        }
+    }
+
+    async fn until_renewal_has_ended(&self) {
+        let mut renewal_has_ended = self.renewal_has_ended.subscribe();
+        // The sender lives in `self`, so this cannot fail.
+        let _ = renewal_has_ended.wait_for(|renewal_has_ended| *renewal_has_ended).await;
     }
 
     pub(crate) async fn until_over(&self, deadline: Deadline) {

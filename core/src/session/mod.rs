@@ -85,6 +85,8 @@ pub(crate) struct Session {
     renewed: Notify,
     /// Set once, by `close`.
     closing: Flag,
+    /// Set when the server session is to end, whatever is left to do.
+    ends_at_once: Flag,
     /// Set once, when everybody who held something knows that the client is being closed.
     losses_are_told: watch::Sender<bool>,
     /// Set once, when the server has confirmed the end of the session or never will.
@@ -139,6 +141,7 @@ impl Session {
             current: Mutex::new(server_session.clone()),
             renewed: Notify::new(),
             closing: Flag::default(),
+            ends_at_once: Flag::default(),
             losses_are_told: watch::Sender::new(false),
             closed: Flag::default(),
             renewal_has_ended: watch::Sender::new(false),

@@ -42,7 +42,7 @@ impl Session {
             server_session.lose_all(LostReason::Session);
             self.remember(server_session.session_id());
             self.enter(State::Lost);
-            let Some(next) = self.reopen().await else { return };
+            let Some(next) = self.reopen(|| self.until_closing()).await else { return };
             let old_is_closed = self.close_outliving(&server_session, &next);
             server_session = next;
             if self.is_closing() {
@@ -50,15 +50,30 @@ impl Session {
                 server_session.close().await;
                 return old_is_closed.await;
             }
-            self.clock.spawn(Box::pin(server_session.clone().keep()));
-            let after = self.clock.now().since(broke_at);
-            log::session_renewed(server_session.peer(), self.server_session().session_id(), after);
-            let ended = std::mem::replace(&mut *lock(&self.current), server_session.clone());
-            // There may be other servers since it was asked for.
-            server_session.update_hosts(&lock(&self.hosts));
-            self.renewed.notify_waiters();
-            drop(ended);
+            self.go_on_in(&server_session, broke_at);
         }
+    }
+
+    fn go_on_in(&self, next: &Arc<ServerSession>, broke_at: Moment) {
+        self.clock.spawn(Box::pin(next.clone().keep()));
+        let after = self.clock.now().since(broke_at);
+        log::session_renewed(next.peer(), self.server_session().session_id(), after);
+        let ended = std::mem::replace(&mut *lock(&self.current), next.clone());
+        // There may be other servers since it was asked for.
+        next.update_hosts(&lock(&self.hosts));
+        self.renewed.notify_waiters();
+        drop(ended);
+    }
+
+    /// Opens another server session for what is left to do, once renewal has ended. False if no server opens one for as long as a call
+    /// would wait.
+    pub(super) async fn reopen_while_closing(self: &Arc<Self>) -> bool {
+        let began = self.clock.now();
+        let until = began + self.options.give_up_after();
+        let Some(next) = self.reopen(|| self.clock.sleep_until(until)).await else { return false };
+        drop(self.close_outliving(&self.server_session(), &next));
+        self.go_on_in(&next, began);
+        true
     }
 
     /// Has a server end what has ended for us alone: by itself it does so a session timeout after it is back, and until then everybody
@@ -186,7 +201,11 @@ impl Session {
         noted.want_session();
     }
 
-    async fn reopen(&self) -> Option<Arc<ServerSession>> {
+    /// A new server session, unless it is given up before.
+    async fn reopen<F: Future<Output = ()>>(
+        &self,
+        is_given_up: impl Fn() -> F,
+    ) -> Option<Arc<ServerSession>> {
         let mut pause = self.options.retry.base;
         let noted = Arc::<Noted>::default();
         *lock(&self.noted) = noted.clone();
@@ -202,7 +221,7 @@ impl Session {
                 biased;
                 dialled = &mut dialling => dialled,
                 () = changed => continue,
-                () = self.until_closing() => {
+                () = is_given_up() => {
                     // The server may have opened the session already, and it would stay there until its timeout.
                     let grace = self.clock.sleep_until(self.clock.now() + DIAL_GRACE);
                     return unless(dialling, grace).await?.ok();
@@ -225,7 +244,7 @@ impl Session {
             tokio::select! {
                 biased;
                 () = self.clock.sleep_until(self.clock.now() + pause) => {}
-                () = self.until_closing() => return None,
+                () = is_given_up() => return None,
             }
             pause = (pause * 2).min(self.options.retry.max);
         }

@@ -10,7 +10,7 @@ use super::support::told::{SAID, events, said_of};
 use super::support::{SOON, client, connected, eventually, nodes_under, options, server, soon};
 use super::{PATH, TEN, assert_tidy, multi_is_applied_and_then_nothing_is_heard, queue_of};
 use zkrecipes::drive::Sessions;
-use zkrecipes::{Client, CreateMode, ErrorKind, Queue};
+use zkrecipes::{Client, CreateMode, ErrorKind, Queue, State};
 use zkrecipes_embedded::{Fault, Server};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -195,6 +195,50 @@ async fn closing_loses_and_doubles_no_item_that_goes_back_where_that_or_its_answ
         assert_tidy(&server).await;
     }
     assert_eq!(left, [1, 0, 0], "lost, had by the other, and had by the other without a mark that tells");
+}
+
+/// It finds that out before it closes, or while it does; or nobody answers any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_settles_a_removal_in_another_session_if_its_own_has_ended() {
+    for (has_ended, is_answered) in [(false, true), (true, true), (true, false)] {
+        let server = server();
+        let mut impatient = options(Duration::from_secs(1));
+        impatient.retry.give_up_after = Some(Duration::from_secs(if is_answered { 20 } else { 1 }));
+        let (closing, other) = (connected(&server, impatient).await, client(&server).await);
+        let queue = queue_of(&closing);
+        queue_of(&other).put(b"one").await.expect("put");
+        multi_is_applied_and_then_nothing_is_heard(&server, &closing);
+        let getting = tokio::spawn(async move { queue.get().await });
+        eventually("it is removed", || nodes_under(&server, PATH).is_empty()).await;
+        getting.abort();
+        server.expire(closing.session_id());
+        if has_ended {
+            eventually("it is given up", || closing.state() == State::Lost).await;
+        }
+        closing.close_in_background();
+        if is_answered {
+            server.clear_faults();
+        }
+        soon("closing", closing.close(None)).await.expect("closed");
+        let left = queue_of(&other).items().await.expect("read");
+        assert_eq!(left.len(), usize::from(is_answered), "it had ended before: {has_ended}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_settles_a_removal_in_the_session_that_is_being_opened() {
+    let server = server();
+    let (closing, other) = (client(&server).await, client(&server).await);
+    let queue = queue_of(&closing);
+    queue_of(&other).put(b"one").await.expect("put");
+    server.inject(Fault::drop_after("multi").session(closing.session_id()));
+    server.inject(Fault::answer_expired("connect"));
+    let opening = server.inject(Fault::delay_request("connect", Duration::from_millis(500)).nth(2));
+    let getting = tokio::spawn(async move { queue.get().await });
+    eventually("another session is opened", || server.fault_fired(opening)).await;
+    getting.abort();
+    soon("closing", closing.close(None)).await.expect("closed");
+    assert_eq!(queue_of(&other).items().await.expect("read"), [b"one"]);
 }
 
 /// A client that has one request in flight at a time, and a queue in which it has put something, without a mark.
