@@ -1554,9 +1554,9 @@ double zkr_metrics_value(const zkr_metrics *metrics, const char *name);
 
 /**
  * The nodes that recipes of this client went on without since it connected, because they may not be read or what they say is not
- * understood: the path of each as its name, and as its data why, "denied", "encoding", or "children" of an item that somebody has
- * made nodes below. The last thousand at most; one that can be read again stays among them. Asks no server. On success *nodes
- * belongs to the caller: free it with zkr_entries_free.
+ * understood: the path of each as its name, and as its data why, "denied", "encoding", "children" of an item that somebody has
+ * made nodes below, or "size" of one that is too large to be taken. The last thousand at most; one that can be read again stays
+ * among them. Asks no server. On success *nodes belongs to the caller: free it with zkr_entries_free.
  */
 zkr_status zkr_client_skipped(const zkr_client *client,
                               zkr_entries **nodes,

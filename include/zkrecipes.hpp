@@ -4887,7 +4887,8 @@ class Client {
 
   /**
    * The nodes that recipes of this client went on without since it connected, by path, and why: "denied",
-   * "encoding", or "children" of an item that somebody has made nodes below. Asks no server.
+   * "encoding", "children" of an item that somebody has made nodes below, or "size" of one that is too large
+   * to be taken. Asks no server.
    */
   std::map<std::string, std::string> skipped() const {
     detail::Outcome outcome;

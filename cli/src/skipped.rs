@@ -39,6 +39,7 @@ impl Skipped {
         match self.cause.as_str() {
             "denied" => "it may not be read with these identities",
             "children" => "there are nodes below it, so that it cannot be deleted",
+            "size" => "it is too large to be taken",
             _ => "what it says is not understood",
         }
     }

@@ -269,8 +269,9 @@ impl Client {
     }
 
     /// The nodes that recipes of this client went on without since it connected, because they may not be read or what they say is
-    /// not understood, by path, and why: `denied`, `encoding`, or `children` of an item that somebody has made nodes below. The
-    /// log names each, too (`skipped`). The last thousand at most; one that can be read again stays among them. Asks no server.
+    /// not understood, by path, and why: `denied`, `encoding`, `children` of an item that somebody has made nodes below, or `size` of
+    /// one that is too large to be taken. The log names each, too (`skipped`). The last thousand at most; one that can be read again
+    /// stays among them. Asks no server.
     ///
     /// ```
     /// # zkrecipes::doctest(async {

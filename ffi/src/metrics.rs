@@ -68,9 +68,9 @@ pub extern "C" fn zkr_metrics_value(metrics: *const zkr_metrics, name: *const c_
 }
 
 /// The nodes that recipes of this client went on without since it connected, because they may not be read or what they say is not
-/// understood: the path of each as its name, and as its data why, "denied", "encoding", or "children" of an item that somebody has
-/// made nodes below. The last thousand at most; one that can be read again stays among them. Asks no server. On success *nodes
-/// belongs to the caller: free it with zkr_entries_free.
+/// understood: the path of each as its name, and as its data why, "denied", "encoding", "children" of an item that somebody has
+/// made nodes below, or "size" of one that is too large to be taken. The last thousand at most; one that can be read again stays
+/// among them. Asks no server. On success *nodes belongs to the caller: free it with zkr_entries_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_client_skipped(
     client: *const zkr_client,

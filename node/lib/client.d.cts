@@ -184,7 +184,7 @@ export class Client {
    * The nodes that recipes of this client went on without since it connected, because they may not be read or what they say is
    * not understood, by path, and why. The last thousand at most; one that can be read again stays among them. Asks no server.
    */
-  readonly skipped: Record<string, 'denied' | 'encoding' | 'children'>
+  readonly skipped: Record<string, 'denied' | 'encoding' | 'children' | 'size'>
   version(): string
   /**
    * Keeps the process alive while this client holds something or one of its calls is under way, which is so until `unref()`.

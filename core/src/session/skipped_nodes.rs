@@ -20,6 +20,8 @@ pub(crate) enum Flaw {
     Encoding,
     /// Somebody has made nodes below it, so that it cannot be deleted.
     Children,
+    /// With what has to be written to take it, it does not fit into a packet.
+    Size,
 }
 
 impl Flaw {
@@ -28,6 +30,7 @@ impl Flaw {
             Flaw::Denied => "denied",
             Flaw::Encoding => "encoding",
             Flaw::Children => "children",
+            Flaw::Size => "size",
         }
     }
 
@@ -39,6 +42,7 @@ impl Flaw {
                 "what it says is not understood; a later version may have written it, or somebody else"
             }
             Flaw::Children => "there are nodes below it, so that it cannot be deleted; delete them first",
+            Flaw::Size => "it is too large to be taken; delete it",
         }
     }
 }

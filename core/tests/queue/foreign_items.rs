@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::support::access::{NO_WRITING, set_access};
+use super::support::access::{NO_CREATION, NO_WRITING, set_access};
 use super::support::{self, SOON, client, eventually, nodes_under, options, server, soon};
 use super::{PATH, TEN, assert_tidy};
 use zkrecipes::{AclChoice, Auth, Client, CreateMode, Error, ErrorKind, Queue, QueueLayout, QueueOptions};
@@ -257,6 +257,53 @@ async fn a_node_of_several_that_may_not_be_written_stops_no_get() {
     assert_eq!(queue.try_get().await.expect("nothing else"), None);
     assert!(queue.try_claim().await.expect("nothing else").is_none());
     assert_eq!(queue.len().await.expect("looked"), 1);
+}
+
+/// Two items in one node, which just fits into a packet.
+fn large() -> Vec<u8> {
+    let second = vec![b'b'; 0xf_ffff - 150];
+    let mut data = TWO[..11].to_vec();
+    data.extend(u32::try_from(second.len()).expect("small").to_be_bytes());
+    data.extend(second);
+    data.push(2);
+    data
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_of_several_whose_rest_cannot_be_put_stops_nobody() {
+    for is_too_large in [false, true] {
+        let server = server();
+        let client = client(&server).await;
+        let queue = queue(&client, 3);
+        queue.put(b"z").await.expect("put");
+        queue.get().await.expect("there is one");
+        let several = if is_too_large { large() } else { TWO.to_vec() };
+        put_raw(&client, &several).await;
+        queue.put(b"good").await.expect("put");
+        if !is_too_large {
+            set_access(&server.connect_string(), PATH, NO_CREATION);
+        }
+        assert_eq!(soon("a get", queue.get()).await.expect("the next"), b"good", "too large: {is_too_large}");
+        assert_eq!(queue.try_get().await.expect("nothing else"), None);
+        assert_eq!(queue.len().await.expect("looked"), 1);
+        assert_eq!(client.skipped().len(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_that_is_too_large_to_be_claimed_stops_no_claim() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = queue(&client, 3);
+    queue.put(b"z").await.expect("put");
+    queue.get().await.expect("there is one");
+    put_raw(&client, &large()).await;
+    queue.put(b"good").await.expect("put");
+    let item = soon("a claim", queue.claim()).await.expect("the next");
+    assert_eq!(item.data(), b"good");
+    item.ack().await.expect("ours");
+    assert!(queue.try_claim().await.expect("nothing else").is_none());
+    assert_eq!(client.skipped().len(), 1);
 }
 
 /// Somebody makes a node below the first of two items.

@@ -1,5 +1,6 @@
 //! Where an item goes back to that was taken for nobody.
 
+use super::support::access::{ALL, NO_CREATION, set_access};
 use super::support::{SOON, client, eventually, nodes_under, server, soon};
 use super::{PATH, assert_tidy, queue_of};
 use zkrecipes::{QueueOptions, drive};
@@ -53,4 +54,25 @@ async fn an_item_that_goes_back_does_not_go_with_who_never_put_it() {
     eventually("it is back", || nodes_under(&server, PATH).len() == 1).await;
     soon("closing", taker.close(Some(SOON))).await.expect("closed");
     assert_eq!(queue_of(&producer).items().await.expect("read"), [b"one"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_that_may_not_go_back_holds_up_nobody_and_goes_back_when_it_may() {
+    for closes in [true, false] {
+        let server = server();
+        let (taker, other) = (client(&server).await, client(&server).await);
+        let (queue, theirs) = (queue_of(&taker), queue_of(&other));
+        theirs.put_many(&["one", "two"]).await.expect("put");
+        let got = soon("the get", drive::get(&queue, None)).await.expect("there is one");
+        set_access(&server.connect_string(), PATH, NO_CREATION);
+        drop(got);
+        // Behind what goes back.
+        assert_eq!(soon("the next get", queue.get()).await.expect("there is one"), b"two");
+        set_access(&server.connect_string(), PATH, ALL);
+        if closes {
+            soon("closing", taker.close(None)).await.expect("closed");
+        }
+        let got = tokio::time::timeout(2 * SOON, theirs.get()).await.expect("it goes back");
+        assert_eq!(got.expect("it may now"), b"one", "it closes: {closes}");
+    }
 }

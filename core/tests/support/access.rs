@@ -9,6 +9,7 @@ use zkrecipes_embedded::wire::{Acl, Hello, Request, Writer};
 pub const ALL: i32 = 31;
 pub const NO_READING: i32 = ALL - 1;
 pub const NO_WRITING: i32 = ALL - 2;
+pub const NO_CREATION: i32 = ALL - 4;
 pub const NO_DELETION: i32 = ALL - 8;
 
 /// From now on anybody may do that with the node, and nothing else.

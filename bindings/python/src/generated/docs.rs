@@ -57,8 +57,9 @@ its timeout."
 };
 (SessionBase.skipped) => {
 "The nodes that recipes of this client went on without since it connected, because they may not be read or what they say
-is not understood, by path, and why: \"denied\", \"encoding\", or \"children\" of an item that somebody has made nodes below.
-The last thousand at most; one that can be read again stays among them. Asks no server."
+is not understood, by path, and why: \"denied\", \"encoding\", \"children\" of an item that somebody has made nodes below, or
+\"size\" of one that is too large to be taken. The last thousand at most; one that can be read again stays among them. Asks no
+server."
 };
 (SessionBase.on_state) => {
 "Calls `callback(state)` at each change of state; returns a function that unsubscribes. Callbacks run one at a time on

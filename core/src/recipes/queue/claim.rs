@@ -221,6 +221,12 @@ impl Store {
                         return Ok(None);
                     }
                 },
+                // With what else a claim writes.
+                Err(WireError::TooLarge(_)) => {
+                    pending.is_settled = true;
+                    out.set_aside(session, Flaw::Size);
+                    return Ok(None);
+                }
                 Err(error) => {
                     pending.is_settled = true;
                     return Err(refusal(error, VERB, &self.layout.path));

@@ -19,13 +19,14 @@ use tokio::sync::oneshot;
 use super::items_parent;
 use super::layout::{ItemName, make_claims, make_items};
 use super::listing::{HandedOutItem, ReadItem};
+use super::returns::Return;
 use super::store::Store;
 use crate::error::{Error, ErrorKind, Result};
 use crate::futures::unless;
 use crate::mutex::lock;
 use crate::process::UnlessForked;
 use crate::session::Session;
-use crate::session::call::Call;
+use crate::session::call::{Call, LOOK_AFTER};
 use crate::session::once::AppliedOnce;
 use crate::session::once::combined::CombinedOutcome;
 use crate::session::refusal::refusal;
@@ -61,15 +62,12 @@ impl Drop for Got {
             return;
         };
         let (store, session, name) = (self.store.clone(), self.session.clone(), self.name.clone());
-        let returning = store.returns.begin();
+        let mut returning = Some(store.returns.begin());
         // Closing waits for it.
         drop(self.session.in_background(async move {
-            match store.put_back(&session, put_back).await {
+            match store.put_back(&session, put_back, &mut returning).await {
                 Ok(()) => store.listing.add_again(name),
-                Err(error) => {
-                    let path = &store.layout.path;
-                    tracing::error!(target: "zkrecipes", event = "item_not_put_back", path, %error, "an item that was taken for nobody could not be put back");
-                }
+                Err(error) => store.tell_not_put_back(&error),
             }
             drop(returning);
         }));
@@ -178,7 +176,7 @@ impl Store {
             writes.extend(layout.proof_of_no_claim(&session, &out.name.text));
         }
         writes.extend(layout.end_of_pause(&out.name.text, out.pause.as_deref(), stat.version));
-        let end = layout.again(&out.name, layout);
+        let (end, has_rest) = (layout.again(&out.name, layout), rest.is_some());
         // Others in the same node stay, and a copy of its own goes to the end if nobody has this one.
         let put_back = match rest {
             None => PutBack::in_its_place(out.path(), stat.czxid, bytes, end),
@@ -190,8 +188,15 @@ impl Store {
         writes.extend(same_parent);
         let mut call = session.call(None).outlasting();
         loop {
-            let removed = self.removals.apply(&session, writes.clone(), on).await;
-            match removed.map_err(|error| error.with_path(&layout.path))? {
+            let removed = match self.removals.apply(&session, writes.clone(), on).await {
+                // What is left for others does not fit beside the rest.
+                Err(error) if error.kind() == ErrorKind::TooLarge => {
+                    out.set_aside(&session, Flaw::Size);
+                    return Ok(Removal::Lost);
+                }
+                removed => removed.map_err(|error| error.with_path(&layout.path))?,
+            };
+            match removed {
                 CombinedOutcome::Applied => {
                     self.listing.count_race(false, session.now());
                     self.forget_unseen(&session, &out.name.text, stat.version);
@@ -229,8 +234,8 @@ impl Store {
                     return Ok(Removal::Lost);
                 }
                 // We may read it, and not write what is left for others.
-                CombinedOutcome::Refused(part, WireError::NoAuth)
-                    if matches!(writes.get(part), Some(Write::Set { .. })) =>
+                CombinedOutcome::Refused(part, WireError::NoAuth | WireError::QuotaExceeded)
+                    if has_rest && part + 1 == about_item =>
                 {
                     out.set_aside(&session, Flaw::Denied);
                     return Ok(Removal::Lost);
@@ -241,8 +246,13 @@ impl Store {
         }
     }
 
-    /// Waits for a server as long as the client lives, and closing waits for it.
-    pub(super) async fn put_back(&self, session: &Arc<Session>, mut put_back: PutBack) -> Result<()> {
+    /// Waits for a server as long as the client lives, and closing waits for it. While it may not go back, nobody waits for that.
+    async fn put_back(
+        &self,
+        session: &Arc<Session>,
+        mut put_back: PutBack,
+        returning: &mut Option<Return>,
+    ) -> Result<()> {
         let mut call = session.call(None).outlasting();
         loop {
             let refused = self.create_again(session, &mut call, &put_back).await?;
@@ -252,10 +262,24 @@ impl Store {
                     make_items(session, &mut call, PUTTING_BACK, &self.layout.items).await?
                 }
                 Some(WireError::NodeExists) if !put_back.is_at_the_end() => {}
+                // Somebody has to grant it, or to make room, as whoever comes next does.
+                Some(refused @ (WireError::NoAuth | WireError::QuotaExceeded)) if !session.is_closing() => {
+                    if returning.take().is_some() {
+                        self.tell_not_put_back(&refusal(refused, PUTTING_BACK, &put_back.path));
+                    }
+                    let again = session.clock().sleep_until(session.now() + LOOK_AFTER);
+                    unless(again, session.until_closing()).await;
+                    continue;
+                }
                 Some(error) => return Err(refusal(error, PUTTING_BACK, &put_back.path)),
             }
             put_back.path.clone_from(&put_back.end);
         }
+    }
+
+    fn tell_not_put_back(&self, error: &Error) {
+        let path = &self.layout.path;
+        tracing::error!(target: "zkrecipes", event = "item_not_put_back", path, %error, "an item that was taken for nobody could not be put back");
     }
 
     /// Creates it at the end, or in its old place if its parent is still the same; answers why not.
