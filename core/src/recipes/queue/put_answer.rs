@@ -23,6 +23,7 @@ use super::room::VERB;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::path;
+use crate::process::UnlessForked;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::wire::{Created, Flight, WireError, Write};
@@ -97,7 +98,8 @@ impl PutProgress {
 /// The caller's end of it. Dropped before the caller knows, what was put is taken back.
 pub(super) struct PutAnswer {
     sending: Arc<PutProgress>,
-    answer: Option<oneshot::Receiver<Result<()>>>,
+    /// A forked child has no task of its parent's to wake.
+    answer: UnlessForked<Option<oneshot::Receiver<Result<()>>>>,
     take_back: Option<TakeBack>,
     /// Then what is in stays.
     has_key: bool,
@@ -114,7 +116,8 @@ impl PutAnswer {
         has_key: bool,
         all: usize,
     ) -> PutAnswer {
-        PutAnswer { sending, answer: Some(answer), take_back: Some(take_back), has_key, all }
+        let answer = UnlessForked::new(Some(answer));
+        PutAnswer { sending, answer, take_back: Some(take_back), has_key, all }
     }
 
     /// What became of it. The error says how many went in, if there are several.
@@ -419,4 +422,27 @@ async fn settle_all<T>(call: &mut Call, flights: Vec<Flight<T>>) -> Result<Vec<R
     // The answer is an error of ours, and none of the server's.
     let all = async { Ok(join_all(flights).await) };
     Ok(call.receive(TAKING_BACK, all).await?.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forked_child_that_drops_a_put_ends_no_wait_of_its_parent() {
+        let (answer, answered) = oneshot::channel();
+        let answered = UnlessForked::new(Some(answered));
+        let put =
+            PutAnswer { sending: Arc::default(), answer: answered, take_back: None, has_key: false, all: 1 };
+        // SAFETY: the child drops, looks and ends, and takes no lock.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            drop(put);
+            unsafe { libc::_exit(i32::from(answer.is_closed())) };
+        }
+        let mut status = 0;
+        // SAFETY: it is ours.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "it ended the wait");
+    }
 }
