@@ -37,7 +37,7 @@ impl Client {
     pub fn config(&self, path: &str) -> Result<Config> {
         self.session_for_handle()?;
         path::recipe(path)?;
-        let marks = Marks::at(format!("{path}-__config__"));
+        let marks = Marks::at(path, format!("{path}-__config__"));
         Ok(Config { client: self.clone(), path: Arc::from(path), cache: Cache::default(), marks })
     }
 }

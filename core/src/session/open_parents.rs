@@ -3,8 +3,8 @@
 //! With credentials what we make is ours, parents as well. But a path that nobody has used yet can be made by anybody, with an
 //! access list that lets everybody delete: then strangers break every lock below it, and take every item. So a client that
 //! makes nodes which are not everybody's reads the list of a parent that it has not made itself: where it sees what node that is,
-//! once for each, and elsewhere each time. Where nodes are further below, [`look_below`] reads the lists from the root of the recipe
-//! on down.
+//! once for each, and elsewhere each time. Where nodes are further below, [`look_below`] and [`look_once_below`] read the lists from
+//! the root of the recipe on down, or from the folder beside it that a queue has.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -61,25 +61,34 @@ pub(crate) async fn look_below(
     root: &str,
     folders: &[&str],
 ) -> Result<()> {
-    let above: BTreeSet<&str> = folders.iter().flat_map(|folder| above(root, folder)).collect();
+    let above: BTreeSet<&str> = folders.iter().flat_map(|folder| and_above(root, folder).skip(1)).collect();
     let (known, unknown): (Vec<&str>, Vec<&str>) =
         above.into_iter().partition(|folder| server_session.is_vouched_for(folder));
     let all: Vec<&str> = folders.iter().copied().chain(unknown).collect();
-    let there: Vec<&str> =
-        folders.iter().copied().filter(|folder| server_session.is_vouched_for(folder)).collect();
     look_at_all(session, server_session, call, verb, &all).await?;
-    match there.iter().all(|folder| server_session.is_vouched_for(folder)) {
-        true => Ok(()),
-        false => look_at_all(session, server_session, call, verb, &known).await,
-    }
+    let gone: Vec<&str> = known.into_iter().filter(|folder| !server_session.is_vouched_for(folder)).collect();
+    look_at_all(session, server_session, call, verb, &gone).await
 }
 
-/// The nodes from the root down to the parent of a folder below it.
-fn above<'a>(root: &str, folder: &'a str) -> Vec<&'a str> {
-    let is_below = |folder: &str| folder.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
-    std::iter::successors(Some(folder), |folder| is_below(folder).then(|| path::parent(folder)))
-        .skip(1)
-        .collect()
+/// The same for one folder that is looked at once as well, for who lists it or finds it missing.
+pub(crate) async fn look_once_below(
+    session: &Arc<Session>,
+    server_session: &Arc<ServerSession>,
+    call: &mut Call,
+    verb: &str,
+    root: &str,
+    folder: &str,
+) -> Result<()> {
+    let unknown: Vec<&str> =
+        and_above(root, folder).filter(|folder| !server_session.is_vouched_for(folder)).collect();
+    look_at_all(session, server_session, call, verb, &unknown).await
+}
+
+/// A folder and those above it, up to the root of its recipe. What stands beside the root has a name that goes on behind the root's:
+/// there it is up to that.
+fn and_above<'a>(root: &str, folder: &'a str) -> impl Iterator<Item = &'a str> {
+    let is_below = move |folder: &str| folder.strip_prefix(root).is_some_and(|rest| rest.contains('/'));
+    std::iter::successors(Some(folder), move |folder| is_below(folder).then(|| path::parent(folder)))
 }
 
 async fn look_at_all(

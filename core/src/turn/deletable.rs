@@ -32,7 +32,19 @@ pub(crate) async fn check(
     verb: &str,
     parent: &str,
 ) -> Result<bool> {
-    open_parents::look_once(session, server_session, call, verb, parent).await?;
+    check_below(session, server_session, call, verb, parent, parent).await
+}
+
+/// The same for one that is below the root of a recipe, or below a folder beside it.
+pub(crate) async fn check_below(
+    session: &Arc<Session>,
+    server_session: &Arc<ServerSession>,
+    call: &mut Call,
+    verb: &str,
+    root: &str,
+    parent: &str,
+) -> Result<bool> {
+    open_parents::look_once_below(session, server_session, call, verb, root, parent).await?;
     // What was refused once is asked again: the right may have been granted meanwhile.
     if server_session.may_delete_below(parent) == Some(true) {
         return Ok(true);

@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::support::told::{SAID, events, said_of};
 use crate::support::{client, connected, eventually, lock_of, options, server};
 use zkrecipes::{
-    AclChoice, Auth, Client, CreateMode, ErrorKind, GroupOptions, QueueOptions, Result, Service, ServiceType,
+    AclChoice, Auth, Client, CreateMode, ErrorKind, GroupOptions, PutOptions, QueueOptions, Result, Service,
+    ServiceType,
 };
 use zkrecipes_embedded::{Fault, Server};
 
@@ -210,8 +211,8 @@ async fn who_uses_a_queue_asks_who_may_delete_its_marks_and_its_dead_letters() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_only_takes_from_a_queue_asks_who_may_delete_its_marks() {
     let server = server();
-    let (path, marks) = ("/taken-from", "/taken-from-__queue__/marks");
-    squatted(&server, marks).await;
+    let path = "/taken-from";
+    squatted_below(&server, "/taken-from-__queue__", "marks").await;
     let owner = connected(&server, ours()).await;
     let queue_of =
         |client: &Client| client.queue(path, QueueOptions::default().max_attempts(1)).expect("valid");
@@ -232,6 +233,73 @@ async fn who_only_takes_from_a_queue_asks_who_may_delete_its_marks() {
         let error = done.expect_err(what);
         assert_eq!(error.kind(), ErrorKind::Denied, "{what}: {error}");
         assert!(error.to_string().contains("refuse_open_parents"), "{what}: {error}");
+    }
+}
+
+/// The folder of what stands beside a queue: who may delete there can put a folder of their own in the place of one that is empty.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_folder_above_a_queues_own_nodes_is_told_of_once_or_refused() {
+    LazyLock::force(&SAID);
+    let server = server();
+    let collector = connected(&server, ours()).await;
+    let use_it = async |client: &Client, path: &str, what: &str| -> Result<()> {
+        let queue = client.queue(path, QueueOptions::default())?;
+        match what {
+            "put" => queue.put(b"item").await,
+            "key" => queue.put_with(b"item", PutOptions::default().key("key")).await,
+            "get" => queue.get().await.map(drop),
+            "ack" => queue.claim().await?.ack().await,
+            _ => queue.claim().await?.nack().await,
+        }
+    };
+    for what in ["put", "key", "get", "ack", "nack"] {
+        let path = format!("/sibling-{what}");
+        let own = format!("{path}-__queue__");
+        let producer = connected(&server, ours()).await;
+        let queue = producer.queue(&path, QueueOptions::default()).expect("valid");
+        queue.put_many(&["1", "2", "3"]).await.expect("put");
+        producer.close(None).await.expect("closed");
+        collector.nodes().delete_all(&own).await.expect("ours");
+        squatted(&server, &own).await;
+        let before = server.nodes();
+        let strict = connected(&server, ours().refuse_open_parents(true)).await;
+        let error = use_it(&strict, &path, what).await.expect_err(what);
+        assert_eq!((error.kind(), error.path()), (ErrorKind::Denied, Some(&*own)), "{what}: {error}");
+        assert!(error.to_string().contains("refuse_open_parents"), "{what}: {error}");
+        assert_eq!(server.nodes(), before, "{what} made nothing there, and took nothing");
+        let before = server.count("getACL", &own);
+        let client = connected(&server, ours()).await;
+        for what in [what, "put", "key", "get", "nack", "ack"] {
+            use_it(&client, &path, what).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+        }
+        eventually("it is told", || told(&own) == 1).await;
+        assert_eq!(server.count("getACL", &own) - before, 1, "{what} asks once");
+    }
+}
+
+/// Where the claims are another folder by now, or missing, what is above them may be another one, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_folder_above_the_claims_that_went_with_them_is_noticed() {
+    let server = server();
+    let owner = connected(&server, ours()).await;
+    for claims in ["made-again", "missing"] {
+        let path = format!("/claims-{claims}");
+        let own = format!("{path}-__queue__");
+        let strict = connected(&server, ours().refuse_open_parents(true)).await;
+        let [queue, others] =
+            [&strict, &owner].map(|client| client.queue(&path, QueueOptions::default()).expect("valid"));
+        queue.put(b"first").await.expect("put");
+        queue.claim().await.expect("there is one").ack().await.expect("ours");
+        owner.nodes().delete_all(&own).await.expect("ours");
+        squatted(&server, &own).await;
+        if claims == "made-again" {
+            let made = owner.nodes().create(&format!("{own}/claims"), b"", CreateMode::Persistent).await;
+            made.expect("everybody may");
+        }
+        others.put(b"second").await.expect("put");
+        let error = queue.claim().await.expect_err(claims);
+        assert_eq!((error.kind(), error.path()), (ErrorKind::Denied, Some(&*own)), "{claims}: {error}");
+        assert!(queue.try_claim().await.is_err(), "{claims}: nothing was claimed");
     }
 }
 

@@ -262,7 +262,7 @@ impl Store {
         of_items.map_err(|error| {
             if error.kind() == ErrorKind::Denied { never_done(&layout.items) } else { error }
         })?;
-        deletable::check(session, server_session, call, VERB, &layout.claims).await
+        deletable::check_below(session, server_session, call, VERB, &layout.root, &layout.claims).await
     }
 }
 

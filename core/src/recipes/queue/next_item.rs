@@ -63,7 +63,7 @@ pub(super) struct SharedQueue {
 impl SharedQueue {
     pub(super) fn new(listing: Arc<ItemListing>) -> SharedQueue {
         let layout = listing.layout.clone();
-        let marks = Marks::at(layout.marks.clone());
+        let marks = Marks::at(&layout.root, layout.marks.clone());
         SharedQueue {
             puts: Mutex::default(),
             removals: CombinedChanges::new(&marks, "get"),

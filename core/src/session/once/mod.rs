@@ -26,6 +26,7 @@ use super::call::Call;
 use super::clock::Moment;
 use super::open_parents;
 use super::refusal::refusal;
+use super::server_session::ServerSession;
 use super::wire::{Applied, CreateMode, WireError, Write};
 use crate::error::{Error, ErrorKind, Result};
 use crate::futures::unless;
@@ -38,6 +39,7 @@ const LOOK: Duration = Duration::from_secs(5);
 
 /// The marks of one client at one place.
 pub(crate) struct Marks {
+    root: String,
     parent: String,
     idle: Mutex<Idle>,
     swept: Arc<Swept>,
@@ -60,10 +62,10 @@ pub(crate) enum AppliedOnce {
 }
 
 impl Marks {
-    /// Marks are children of `parent`, which is made if it is missing.
-    pub(crate) fn at(parent: String) -> Arc<Marks> {
-        let swept = Swept::new(&parent);
-        Arc::new(Marks { parent, idle: Mutex::default(), swept, looked: Mutex::default() })
+    /// Marks are children of `parent`, which is made if it is missing. It is of the recipe at `root`.
+    pub(crate) fn at(root: &str, parent: String) -> Arc<Marks> {
+        let (root, swept) = (root.to_owned(), Swept::new(&parent));
+        Arc::new(Marks { root, parent, idle: Mutex::default(), swept, looked: Mutex::default() })
     }
 
     fn idle(&self) -> MutexGuard<'_, Idle> {
@@ -191,8 +193,7 @@ impl Marks {
         let server_session = call.server_session(verb).await?;
         let is_new = used.mark().made == 0 && !used.is_in_doubt();
         if is_new {
-            // Who may delete marks decides what a lost answer is taken for.
-            open_parents::look_once(session, &server_session, call, verb, &self.parent).await?;
+            self.look_at_parent(session, &server_session, call, verb).await?;
         }
         let sent = session.now();
         used.still_tells(sent)?;
@@ -246,6 +247,17 @@ impl Marks {
             Err(error) => return Err(refusal(error, verb, &self.parent)),
         }
         Ok(None)
+    }
+
+    /// Who may delete marks decides what a lost answer is taken for.
+    async fn look_at_parent(
+        &self,
+        session: &Arc<Session>,
+        server_session: &Arc<ServerSession>,
+        call: &mut Call,
+        verb: &str,
+    ) -> Result<()> {
+        open_parents::look_once_below(session, server_session, call, verb, &self.root, &self.parent).await
     }
 
     /// What the servers' clock shows, in milliseconds since 1970: a mark that is set now says so.

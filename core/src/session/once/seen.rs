@@ -13,7 +13,6 @@ use super::{AppliedOnce, Marks, Used, beyond, in_doubt};
 use crate::error::Result;
 use crate::session::Session;
 use crate::session::call::Call;
-use crate::session::open_parents;
 use crate::session::refusal::refusal;
 use crate::session::server_session::ConnectionId;
 use crate::session::wire::{CreateMode, WireError, Write};
@@ -49,8 +48,7 @@ impl Marks {
         loop {
             let server_session = session.server_session();
             if used.mark().made == 0 {
-                // Who may delete marks decides what a lost answer is taken for.
-                open_parents::look_once(&session, &server_session, call, verb, &self.parent).await?;
+                self.look_at_parent(&session, &server_session, call, verb).await?;
             }
             let mut parts = vec![used.mark().write_once_after(used.mark().made)];
             parts.extend_from_slice(writes);

@@ -90,10 +90,18 @@ impl ServerSession {
         lock(&self.may_delete).get(parent).copied()
     }
 
-    /// The parent is gone; who makes it again may give it another access list.
+    /// The parent is gone; who makes it again may give it another access list. What is above it may have gone with it.
     pub(crate) fn forget_deletions_below(&self, parent: &str) {
         lock(&self.may_delete).remove(parent);
-        lock(&self.vouched).remove(parent);
+        let mut vouched = lock(&self.vouched);
+        if vouched.remove(parent).is_none() {
+            return;
+        }
+        let mut gone = parent;
+        while gone != "/" {
+            gone = path::parent(gone);
+            vouched.remove(gone);
+        }
     }
 
     /// Whether the access list of this parent is known to be as it should, or has been told of.
