@@ -40,6 +40,8 @@ pub fn table<'py>(
     let given = value.cast::<PyDict>().map_err(|_| {
         invalid_type(value.py(), argument, format!("must be a dict with {}", known.join(", ")))
     })?;
+    // A copy: its owner may change it meanwhile, on another thread.
+    let given = &given.copy()?;
     for name in given.keys() {
         let name = text("option", &name)?;
         if !known.contains(&name.as_str()) {
