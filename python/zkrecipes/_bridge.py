@@ -89,9 +89,12 @@ def _inbox_of(loop: asyncio.AbstractEventLoop) -> Inbox | None:
         return _inboxes[loop]
     except KeyError:
         pass
-    # They hold descriptors, and a loop that has closed may not be collected for long.
-    for closed in [known for known in _inboxes if known.is_closed()]:
-        _inboxes.pop(closed, None)
+    # They hold descriptors, and a loop that has closed may not be collected for long. The loops of other threads come
+    # and go meanwhile: what is gone through is a copy, made in one step.
+    for reference in _inboxes.keyrefs():
+        known = reference()
+        if known is not None and known.is_closed():
+            _inboxes.pop(known, None)
     inbox: Inbox | None
     try:
         inbox = Inbox()

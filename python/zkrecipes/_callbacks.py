@@ -188,7 +188,8 @@ class LoopCallback:
             self._begin(result)
 
     def _begin(self, coroutine: Coroutine[Any, Any, object]) -> None:
-        _running.difference_update([task for task in _running if task.get_loop().is_closed()])
+        # Of a copy, made in one step: other threads have loops, too.
+        _running.difference_update([task for task in _running.copy() if task.get_loop().is_closed()])
         # In our context already, of which the task takes a copy.
         task: asyncio.Task[object] = self._loop.create_task(Timed(self._times, coroutine))
         _running.add(task)
