@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -68,5 +69,10 @@ def contenders(client: zkrecipes.Client, path: str) -> int:
     return len(client.lock(path).contenders())
 
 
+def has_gil() -> bool:
+    return getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
 def pytest_report_header() -> str:
-    return f"what crosses versions is run by CPython {', '.join(interpreters())}"
+    gil = "with" if has_gil() else "without"
+    return f"what crosses versions is run by CPython {', '.join(interpreters())}; this one runs {gil} a GIL"

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import zkrecipes
@@ -45,6 +47,9 @@ def _version(interpreter: str) -> str | None:
 @functools.cache
 def interpreters() -> dict[str, str]:
     """Their paths by their versions."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        # What is built for one of those is for that one alone.
+        return {platform.python_version(): sys.executable}
     found: dict[str, str] = {}
     for candidate in _candidates():
         version = _version(candidate)
