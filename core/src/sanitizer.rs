@@ -3,10 +3,11 @@
 //! users leave to us for races. Nor does it see why our own memory is safe, of which it knows what malloc and memcpy do:
 //! it must not look at that at all, only at the code of users.
 //!
-//! In every other program all of this does nothing.
+//! In every other program all of this does nothing, and neither in a library that has the instrumentation (`--cfg
+//! zkr_instrumented`), whose own races are looked for.
 
 use std::cell::Cell;
-#[cfg(unix)]
+#[cfg(all(unix, not(zkr_instrumented)))]
 use std::ffi::CStr;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -82,7 +83,7 @@ fn hooks() -> Option<&'static Hooks> {
     HOOKS.get_or_init(find).as_ref()
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, not(zkr_instrumented)))]
 fn find() -> Option<Hooks> {
     // SAFETY: what has these names is ThreadSanitizer's, of these types.
     unsafe {
@@ -96,12 +97,12 @@ fn find() -> Option<Hooks> {
     }
 }
 
-#[cfg(not(unix))]
+#[cfg(any(not(unix), zkr_instrumented))]
 fn find() -> Option<Hooks> {
     None
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, not(zkr_instrumented)))]
 fn function(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a lookup by name.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };

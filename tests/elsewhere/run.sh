@@ -37,18 +37,21 @@ tool() { ".cache/portable/bin/$1" "${@:2}"; }
 what_is_released_can_be_built() { scripts/dist "$platform-gnu"; }
 
 # What a wheel's name promises is true: pip believes it. The tag may be that of a still older system.
-wheel_is_for_manylinux2014() {
-    tool auditwheel show target/dist/python/zkrecipes-*-manylinux*"$cpu".whl | tee "$place/wheel"
-    tr '\n' ' ' <"$place/wheel" | grep -E "consistent with the following platform tag: \"(manylinux_2_([5-9]|1[0-7])|manylinux2014)_$cpu\""
+wheels_are_for_manylinux2014() {
+    local wheel
+    for wheel in target/dist/python/zkrecipes-*-manylinux*"$cpu".whl; do
+        tool auditwheel show "$wheel" | tee "$place/wheel"
+        tr '\n' ' ' <"$place/wheel" | grep -E "consistent with the following platform tag: \"(manylinux_2_([5-9]|1[0-7])|manylinux2014)_$cpu\""
+    done
 }
-wheel_keeps_the_stable_abi() { tool abi3audit --strict --verbose target/dist/python/zkrecipes-*-manylinux*"$cpu".whl; }
+wheel_keeps_the_stable_abi() { tool abi3audit --strict --verbose target/dist/python/zkrecipes-*-abi3-manylinux*"$cpu".whl; }
 
 # Each is mapped by every process that uses it: stripped, as it is released, in bytes.
 what_is_loaded_is_small() {
     local unpacked=$place/unpacked most=6000000
     rm -rf "$unpacked"
     mkdir -p "$unpacked"
-    python3 -m zipfile -e target/dist/python/zkrecipes-*-manylinux*"$cpu".whl "$unpacked/wheel"
+    python3 -m zipfile -e target/dist/python/zkrecipes-*-abi3-manylinux*"$cpu".whl "$unpacked/wheel"
     dpkg-deb --extract target/dist/deb/libzkrecipes0_*.deb "$unpacked/deb"
     cp "node/native/$platform-gnu/zkrecipes.node" "$unpacked/"
     find "$unpacked" -type f \( -name '_native*.so' -o -name 'libzkrecipes.so.*' -o -name zkrecipes.node \) -printf '%s %P\n' | tee "$place/sizes"
@@ -74,7 +77,7 @@ wheel_takes_a_lock_on_an_old_system() {
     [ "$(id -u)" -eq 0 ] || as_root=(sudo)
     tests/elsewhere/old-python.sh "$tree"
     "${as_root[@]}" rm -rf "$tree"/tmp/*
-    "${as_root[@]}" cp target/dist/python/zkrecipes-*-manylinux*"$cpu".whl tests/elsewhere/lock.py "$tree/tmp/"
+    "${as_root[@]}" cp target/dist/python/zkrecipes-*-abi3-manylinux*"$cpu".whl tests/elsewhere/lock.py "$tree/tmp/"
     "${as_root[@]}" chroot "$tree" sh -ec '/opt/python/bin/python3 -m venv /tmp/venv; /tmp/venv/bin/python -m pip install --quiet --no-index /tmp/*.whl'
     on_zookeeper "${as_root[@]}" chroot "$tree" /tmp/venv/bin/python /tmp/lock.py {} /tmp/venv/bin/zkrecipes
 }
@@ -139,12 +142,15 @@ command_for_musl_takes_a_lock() {
 what_is_for_windows_runs() { ZKR_PROFILE=dev on_zookeeper tests/elsewhere/windows.sh {}; }
 what_is_for_arm64_runs() { on_zookeeper tests/elsewhere/arm64.sh {}; }
 
+# Its threads run at the same time.
+what_is_for_python_without_a_gil_runs() { on_zookeeper tests/elsewhere/free-threaded.sh {}; }
+
 # Where the standard library of a target can be had, everything that is for it compiles.
 other_targets_compile() { tests/elsewhere/targets.sh; }
 
-all=(what_is_released_can_be_built wheel_is_for_manylinux2014 wheel_keeps_the_stable_abi what_is_loaded_is_small crates_can_be_packed
+all=(what_is_released_can_be_built wheels_are_for_manylinux2014 wheel_keeps_the_stable_abi what_is_loaded_is_small crates_can_be_packed
     everything_takes_a_lock_here wheel_takes_a_lock_on_an_old_system npm_packages_take_a_lock_in_every_major_of_node sources_make_a_wheel_that_takes_a_lock
-    debian_packages_take_a_lock_on_a_clean_tree command_for_musl_takes_a_lock other_targets_compile)
+    debian_packages_take_a_lock_on_a_clean_tree command_for_musl_takes_a_lock what_is_for_python_without_a_gil_runs other_targets_compile)
 # On another processor there is nothing that has these two.
 [ "$cpu" != x86_64 ] || all+=(what_is_for_windows_runs what_is_for_arm64_runs)
 for name in "${@:-${all[@]}}"; do check "$name"; done
