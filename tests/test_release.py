@@ -164,6 +164,7 @@ def test_what_is_built_is_known_by_its_names(monkeypatch: pytest.MonkeyPatch) ->
     # Each registry has its own way to write it.
     assert "npm/zkrecipes-linux-arm64-gnu-1.2.0-rc.3.tgz" in here
     assert "python/zkrecipes-1.2.0rc3-cp310-abi3-manylinux*_aarch64.whl" in here
+    assert "python/zkrecipes-1.2.0rc3-cp314-cp314t-manylinux*_aarch64.whl" in here
     assert "deb/libzkrecipes0_1.2.0~rc.3_arm64.deb" in here
     assert "deb-debug/zkrecipes-dbgsym_1.2.0~rc.3_arm64.deb" in here
     assert module.comes_before()

@@ -25,12 +25,14 @@ smoke_python() {
     darwin-*) tag="macosx*_$cpu" ;;
     win32-*) tag="win_amd64" ;;
     esac
+    # Without a GIL it has no stable ABI.
+    abi=$("$PYTHON" -c 'import sysconfig; print("cp314t" if sysconfig.get_config_var("Py_GIL_DISABLED") else "abi3")')
     "$PYTHON" -m venv "$place/venv"
     bin=$place/venv/bin
     [ -d "$bin" ] || bin=$place/venv/Scripts
     # shellcheck disable=SC2086 # a pattern
-    "$bin/python" -m pip install --quiet --disable-pip-version-check --no-index "$root"/target/dist/python/zkrecipes-*-abi3-$tag*.whl
-    "$bin/python" "$root/tests/elsewhere/lock.py" "$hosts" "$bin/zkrecipes"
+    "$bin/python" -m pip install --quiet --disable-pip-version-check --no-index "$root"/target/dist/python/zkrecipes-*-"$abi"-$tag*.whl
+    "$bin/python" -W error::RuntimeWarning "$root/tests/elsewhere/lock.py" "$hosts" "$bin/zkrecipes"
 }
 
 smoke_node() {
