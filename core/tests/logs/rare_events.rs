@@ -126,7 +126,7 @@ async fn an_item_that_cannot_be_put_back_is_told() -> Result<(), Error> {
     let record = told("item_not_put_back", path, &["path", "error"]).await;
     assert_eq!((record.level, text(&record, "path")), (Level::Error, path.to_owned()));
     assert!(text(&record, "error").contains(REFUSED), "{record:?}");
-    assert!(nodes_under(&server, path).is_empty(), "it is lost");
+    assert!(nodes_under(&server, path).is_empty(), "it is not there");
     taker.close(None).await
 }
 
