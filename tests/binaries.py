@@ -24,7 +24,7 @@ LONGEST = ["queue", "locks", "barriers", "faults", "pauses", "session", "process
 IN_TURN = ["crowds", "pauses", "logs", "processes"]
 # Of their tests most wait most of the time: `queue` takes 42 s of a processor. With as many threads as processors it took 330 s,
 # with these 137.
-WAITING = ["queue", "locks", "barriers", "session", "two_phase_commit", "elections"]
+WAITING = ["queue", "locks", "barriers", "session", "two_phase_commit"]
 THREADS_OF_WAITING = 5
 
 

@@ -27,10 +27,10 @@ const SOON: Duration = Duration::from_millis(500);
 
 /// The calls of a client that have not queued yet, by path.
 #[derive(Default)]
-pub(super) struct CallOrder(Mutex<BTreeMap<String, Weak<Places>>>);
+pub(super) struct CallOrder(Mutex<BTreeMap<String, Weak<PathOrder>>>);
 
 impl CallOrder {
-    fn at(&self, path: &str) -> Arc<Places> {
+    fn at(&self, path: &str) -> Arc<PathOrder> {
         let mut call_order = lock(&self.0);
         if let Some(here) = call_order.get(path).and_then(Weak::upgrade) {
             return here;
@@ -44,22 +44,22 @@ impl CallOrder {
 
 /// The calls at one path in their order: the first may queue.
 #[derive(Default)]
-struct Places(Mutex<Line>);
+struct PathOrder(Mutex<CallsInOrder>);
 
 #[derive(Default)]
-struct Line {
+struct CallsInOrder {
     next: u64,
     /// In the order of their numbers.
     waiting: VecDeque<(u64, Option<Waker>)>,
 }
 
-impl Line {
+impl CallsInOrder {
     fn first(&self) -> Option<u64> {
         self.waiting.front().map(|(number, _)| *number)
     }
 }
 
-impl Places {
+impl PathOrder {
     /// The next one may have its turn, and the one behind that looks whether it is stuck.
     fn leave(&self, number: u64) {
         let mut line = lock(&self.0);
@@ -74,13 +74,13 @@ impl Places {
 }
 
 /// The place of a call among those that have not queued yet. Dropped, it makes room.
-struct Place {
-    here: Arc<Places>,
+struct PlaceInOrder {
+    here: Arc<PathOrder>,
     number: u64,
     process: Process,
 }
 
-impl Place {
+impl PlaceInOrder {
     fn is_first(&self) -> bool {
         lock(&self.here.0).first() == Some(self.number)
     }
@@ -102,7 +102,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for PlaceInOrder {
     fn drop(&mut self) {
         // A forked child has none of its parent's.
         if self.process.is_present() {
@@ -113,11 +113,11 @@ impl Drop for Place {
 
 /// The turn to queue. The next call has it when this is dropped.
 pub(crate) struct MayQueue {
-    _first: Place,
+    _first: PlaceInOrder,
 }
 
 /// The place of a call that may have to wait for its turn to queue.
-pub(crate) struct QueueingTurn(Place);
+pub(crate) struct QueueingTurn(PlaceInOrder);
 
 impl QueueingTurn {
     /// The turn, if it is here.
@@ -173,6 +173,6 @@ impl Session {
         line.next += 1;
         line.waiting.push_back((number, None));
         drop(line);
-        QueueingTurn(Place { here, number, process: Process::present() })
+        QueueingTurn(PlaceInOrder { here, number, process: Process::present() })
     }
 }
