@@ -1,8 +1,8 @@
 //! Which node the parent of the items is. Ours stays, and says so by its data. Others make it as a container, which is collected
 //! when it is empty: then there may be another one, whose numbers begin at 0 again, and a request that is on its way would
 //! mean a later item of the same name. A transaction can check no more of a node than its data version. So before a consumer
-//! reads items below a parent without data, it raises the version of that from 0 to a random one: it writes no data, so many times,
-//! in one transaction. What it writes because of what it has read checks that version; a parent that was made again
+//! reads items below a parent without data, or a put is taken back there, the client raises the version of that from 0 to a random one:
+//! it writes no data, so many times, in one transaction. What it writes because of what it has read checks that version; a parent that was made again
 //! has another one.
 //!
 //! Peers look at the children of that node, and not at its data.
