@@ -24,7 +24,7 @@ COUNTER = (
 # What speaks of it and needs nothing for another recipe: programs and pages about something else.
 BESIDE = re.compile(
     r"CONTRIBUTING\.md|tests/test_(api|contributing)\.py|bench/(results/|workers/kazoo)|docs/(latch|site/screenshots|start/)|tests/(crowds|chaos|usage|c/abi)/"
-    r"|core/tests/(crowds/|logs/|counter/versions|counter_(crowd|versions)|open_parents)|python/tests/test_input\.py|examples/rust/opentelemetry/"
+    r"|core/tests/(crowds/|logs/|counter/versions|counter_(crowd|versions)|open_parents)|python/tests/test_(input|many_threads)\.py|examples/rust/opentelemetry/"
 )
 # What a command writes and neither `.gitattributes` nor a mark says so.
 WRITTEN_BY_A_COMMAND = {"docs/README.md", "docs/options.md", "ffi/src/lib.rs", "tests/surface.txt"}

@@ -17,6 +17,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,26 @@ def repeated(action: Callable[[], object], rounds: int = ROUNDS) -> Callable[[],
             action()
 
     return repeat
+
+
+def meanwhile(work: Callable[[], object], *others: Callable[[], object]) -> None:
+    """Repeats each of the others, on a thread of its own, until the work is done or has failed."""
+    over = threading.Event()
+
+    def do() -> None:
+        try:
+            work()
+        finally:
+            over.set()
+
+    def until_over(action: Callable[[], object]) -> Callable[[], None]:
+        def repeat() -> None:
+            while not over.is_set():
+                action()
+
+        return repeat
+
+    together(do, *map(until_over, others))
 
 
 class Inside:
@@ -260,7 +281,8 @@ def test_a_config_and_its_feed(client: zkrecipes.Client) -> None:
         feed.close()
 
     together(follow, follow, change_and_close)
-    assert config.get().value == b"20"
+    assert (now := config.get())
+    assert now.value == b"20"
 
 
 def test_a_client_that_is_closed_meanwhile(connect: Connect) -> None:
@@ -296,22 +318,17 @@ def test_a_client_that_is_closed_meanwhile(connect: Connect) -> None:
 
 
 def test_acquires_that_are_cancelled_meanwhile(client: zkrecipes.Client) -> None:
-    lock, over = client.lock("/lock"), threading.Event()
-    waiting = [0]
+    lock = client.lock("/lock")
 
     def acquire() -> None:
-        with contextlib.suppress(zkrecipes.Cancelled):
-            while not over.is_set():
-                lock.acquire().release()  # type: ignore[union-attr]
-        waiting.append(1)
+        with pytest.raises(zkrecipes.Cancelled):
+            lock.acquire()
 
-    def cancel() -> None:
-        while len(waiting) <= THREADS:
-            lock.cancel()
-        over.set()
+    def acquire_all() -> None:
+        together(*[repeated(acquire)] * THREADS)
 
     with client.lock("/lock"):
-        together(*[acquire] * THREADS, cancel)
+        meanwhile(acquire_all, lock.cancel)
     with lock as held:
         assert held.is_held
     assert contenders(client, "/lock") == 0
@@ -327,14 +344,14 @@ def test_one_acquisition_that_all_release(client: zkrecipes.Client) -> None:
     for _ in range(ROUNDS):
         held = lock.acquire()
         assert held
-        together(*[lambda held=held: release(held)] * THREADS)  # type: ignore[misc]
+        together(*[lambda held=held: release(held)] * THREADS)
         assert not held.is_held
     assert contenders(client, "/lock") == 0
 
 
 def test_callbacks_that_come_and_go(server: EmbeddedServer) -> None:
     with zkrecipes.Client(server.connect_string) as client:
-        lock, over = client.lock("/lock"), threading.Event()
+        lock = client.lock("/lock")
         after_the_end: list[str] = []
 
         def listen() -> None:
@@ -351,37 +368,33 @@ def test_callbacks_that_come_and_go(server: EmbeddedServer) -> None:
             of_waits()
 
         def disturb() -> None:
-            while not over.is_set():
-                server.drop_connections()
-                eventually(lambda: client.state == "connected")
+            server.drop_connections()
+            eventually(lambda: client.state == "connected")
 
-        def listen_for_long() -> None:
-            together(*[repeated(listen, 20)] * 4)
-            over.set()
-
-        together(listen_for_long, disturb)
+        meanwhile(lambda: together(*[repeated(listen, 20)] * 4), disturb)
         assert after_the_end == []
 
 
 def test_a_loss_is_told_to_each_who_listens(server: EmbeddedServer) -> None:
     with zkrecipes.Client(server.connect_string) as client:
-        lock = client.lock("/lock")
-        for _ in range(5):
-            held = lock.acquire()
-            assert held
-            told: list[str] = []
-            together(
-                *[lambda held=held, told=told: held.on_lost(lambda error: told.append(error.reason))] * THREADS,  # type: ignore[misc]
-                lambda held=held: client.nodes.delete(held.node),  # type: ignore[misc]
-            )
-            eventually(lambda told=told: len(told) == THREADS)  # type: ignore[misc]
+        for number in range(5):
+            told: list[str | None] = []
+            held = client.lock(f"/lock-{number}").acquire()
+
+            def listen(held: zkrecipes.Held = held, told: list[str | None] = told) -> None:
+                held.on_lost(lambda error: told.append(error.reason))
+
+            def lose(held: zkrecipes.Held = held) -> None:
+                client.nodes.delete(held.node)
+
+            together(*[listen] * THREADS, lose)
+            eventually(partial(lambda told: len(told) == THREADS, told))
             assert set(told) == {"deleted"}
 
 
 def test_what_is_made_on_one_thread_and_dropped_on_another(client: zkrecipes.Client) -> None:
     made: list[Any] = []
     gone: list[weakref.ref[Any]] = []
-    over = threading.Event()
 
     def make() -> None:
         for number in range(30):
@@ -393,54 +406,44 @@ def test_what_is_made_on_one_thread_and_dropped_on_another(client: zkrecipes.Cli
             made.append((lock, held, client.queue("/queue"), client.config("/config").watch()))
 
     def drop() -> None:
-        while made or not over.is_set():
-            with contextlib.suppress(IndexError):
-                made.pop()
-            for reference in list(gone):
-                one = reference()
-                assert one is None or not one.path or one.path.startswith("/lock")
-
-    def collect() -> None:
-        while not over.is_set():
-            gc.collect()
+        with contextlib.suppress(IndexError):
+            made.pop()
+        for reference in gone.copy():
+            one = reference()
+            assert one is None or one.path.startswith("/lock")
 
     def make_all() -> None:
-        together(*[make] * 4)
-        over.set()
+        together(*[make] * 4, repeated(gc.collect))
 
-    together(make_all, drop, drop, collect)
+    meanwhile(make_all, drop, drop)
+    made.clear()
     gc.collect()
     eventually(lambda: not any(reference() is not None for reference in gone))
 
 
 def test_what_is_asked_while_others_work(client: zkrecipes.Client) -> None:
-    lock, over = client.lock("/lock"), threading.Event()
+    lock = client.lock("/lock")
 
     def use() -> None:
         with lock:
             pass
 
     def ask() -> None:
-        while not over.is_set():
-            assert "/lock" in repr(lock)
-            assert repr(client)
-            assert client.metrics.requests
-            assert client.state == "connected"
-            with contextlib.suppress(zkrecipes.NotHeld):
-                lock.fencing_token  # noqa: B018
+        assert "/lock" in repr(lock)
+        assert repr(client)
+        assert client.metrics.requests
+        assert client.state == "connected"
+        with contextlib.suppress(zkrecipes.NotHeld):
+            lock.fencing_token  # noqa: B018
 
-    def work() -> None:
-        together(*[repeated(use)] * 4)
-        over.set()
-
-    together(work, ask, ask)
+    meanwhile(lambda: together(*[repeated(use)] * 4), ask, ask)
 
 
 def test_how_much_the_logger_hears_is_what_was_set_last(client: zkrecipes.Client) -> None:
     logger = logging.getLogger("zkrecipes")
     before, told = logger.level, logging.Handler()
     records: list[logging.LogRecord] = []
-    told.emit = records.append  # type: ignore[method-assign]
+    told.emit = records.append  # type: ignore[method-assign,assignment]
     logger.addHandler(told)
     try:
         for level in (logging.DEBUG, logging.CRITICAL) * 5:
@@ -460,38 +463,31 @@ def test_how_much_the_logger_hears_is_what_was_set_last(client: zkrecipes.Client
 
 def test_options_that_are_changed_meanwhile() -> None:
     retry: dict[str, float] = {"base": 0.1}
-    over = threading.Event()
 
     def change() -> None:
-        while not over.is_set():
-            retry["max"] = 1.0
-            retry.pop("max", None)
+        retry["max"] = 1.0
+        retry.pop("max", None)
 
     def use() -> None:
-        for _ in range(1000):
-            aio.Client("embedded:", retry=retry)  # type: ignore[arg-type]
-        over.set()
+        aio.Client("embedded:", retry=retry)  # type: ignore[arg-type]
 
-    together(use, change, change)
+    meanwhile(repeated(use, 5000), change, change)
 
 
 @pytest.mark.skipif(not has_gil() and sys.version_info < (3, 14), reason="CPython's own bytearray is not safe there")
 def test_data_that_is_changed_meanwhile(client: zkrecipes.Client) -> None:
-    data, over = bytearray(b"x" * 100), threading.Event()
+    data = bytearray(b"x" * 100)
     client.nodes.ensure("/data")
 
     def change() -> None:
-        while not over.is_set():
-            data.extend(b"x" * 1000)
-            del data[100:]
+        data.extend(b"x" * 1000)
+        del data[100:]
 
     def use() -> None:
-        for _ in range(50):
-            client.nodes.set("/data", data)
-            assert set(client.nodes.get("/data")[0]) == {ord("x")}
-        over.set()
+        client.nodes.set("/data", data)  # type: ignore[arg-type]
+        assert set(client.nodes.get("/data")[0]) == {ord("x")}
 
-    together(use, change, change)
+    meanwhile(repeated(use, 50), change, change)
 
 
 async def use_a_loop(hosts: str) -> None:

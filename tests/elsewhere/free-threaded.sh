@@ -74,7 +74,7 @@ python_of_debian() { has_python python; }
 python_with_thread_sanitizer() {
     local clang
     clang=$(command -v clang-16 || command -v clang)
-    needs_packages "libclang-rt-$("$clang" -dumpversion | cut -d. -f1)-dev"
+    needs_packages llvm "libclang-rt-$("$clang" -dumpversion | cut -d. -f1)-dev"
     CC=$clang CXX=${clang/clang/clang++} has_python thread --with-thread-sanitizer
 }
 
@@ -97,19 +97,19 @@ builds() {
 }
 lock() { "$place/venv/bin/python" -W error::RuntimeWarning tests/elsewhere/lock.py "$1" "$place/venv/bin/zkrecipes"; }
 
-# The same versions as for the other tests, but for what checks types and what builds: some of that has no free-threaded wheels.
-has_pytest() {
+# has_packages PYTHON OPTION…: the versions of the other tests, but for what checks types and what builds: some of that has no
+# free-threaded wheels.
+has_packages() {
     awk '/^[^ #]/ { left_out = /^(ast-serialize|librt|maturin|mypy|ruff)==/ } !left_out' python/requirements-dev.txt >"$place/requirements.txt"
-    if cmp -s "$place/requirements.txt" "$place/packages/done"; then return; fi
-    rm -rf "$place/packages"
-    python3 -m pip install --quiet --disable-pip-version-check --require-hashes --target "$place/packages" -r "$place/requirements.txt"
-    cp "$place/requirements.txt" "$place/packages/done"
+    "$1" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$place/requirements.txt" "${@:2}"
 }
-# -P: what is installed is tested, and not the folder that is built for the ordinary interpreter.
+# What is installed is tested: beside python/zkrecipes, which is built for the ordinary interpreter, that would be found.
 tests_of_python() {
-    has_pytest
-    cd python
-    PYTHON_GIL=0 PYTHONPATH=$place/packages ZKR_HOSTS=$hosts exec "$place/venv/bin/python" -P -m pytest -p no:cacheprovider --ignore tests/test_typing.py "${TESTS:-tests}"
+    local tests=$PWD/python/tests
+    has_packages "$place/venv/bin/python"
+    mkdir -p "$place/empty"
+    cd "$place/empty"
+    PYTHON_GIL=0 ZKR_HOSTS=$hosts "$place/venv/bin/python" -m pytest -q -p no:cacheprovider -c "${tests%/*}/pyproject.toml" --ignore "$tests/test_typing.py" "$tests"
 }
 
 # --- under ThreadSanitizer
@@ -117,17 +117,21 @@ tests_of_python() {
 # The library itself is looked at here, which it keeps a sanitizer of its users from: hence the cfg.
 builds_with_thread_sanitizer() {
     RUSTUP_TOOLCHAIN=nightly RUSTFLAGS='-Zsanitizer=thread --cfg zkr_instrumented' CARGO_TARGET_DIR=$place/target \
-        wheel "$place/thread" --target x86_64-unknown-linux-gnu -Z build-std
+        wheel "$place/thread" --target "$(uname -m)-unknown-linux-gnu" -Z build-std --strip false
     rm -rf "$place/site"
     python3 -m zipfile -e "$place"/thread/zkrecipes-*t-linux_*.whl "$place/site"
 }
 many_threads() {
-    has_pytest
+    local root=$PWD symbolizer
+    [ -d "$place/packages/pytest" ] || has_packages python3 --target "$place/packages"
+    mkdir -p "$place/empty"
     rm -f "$place"/races.*
-    cd python
-    cat "$kept/source/Tools/tsan/suppressions_free_threading.txt" ../tests/elsewhere/free-threaded.supp >"$place/suppressions"
-    TSAN_OPTIONS="suppressions=$place/suppressions log_path=$place/races" PYTHON_GIL=0 PYTHONPATH=$place/site:$place/packages \
-        "$python" -P -m pytest -p no:cacheprovider tests/test_many_threads.py || { cat "$place"/races.* && return 1; }
+    cat "$kept/source/Tools/tsan/suppressions_free_threading.txt" tests/elsewhere/free-threaded.supp >"$place/suppressions"
+    # Without one no name is suppressed.
+    symbolizer=$(command -v llvm-symbolizer)
+    cd "$place/empty"
+    TSAN_OPTIONS="suppressions=$place/suppressions log_path=$place/races external_symbolizer_path=$symbolizer" PYTHON_GIL=0 PYTHONPATH=$place/site:$place/packages \
+        "$python" -m pytest -q -p no:cacheprovider -c "$root/python/pyproject.toml" "$root/python/tests/test_many_threads.py" || { cat "$place"/races.* && return 1; }
 }
 
 case $mode in

@@ -144,13 +144,14 @@ what_is_for_arm64_runs() { on_zookeeper tests/elsewhere/arm64.sh {}; }
 
 # Its threads run at the same time.
 what_is_for_python_without_a_gil_runs() { on_zookeeper tests/elsewhere/free-threaded.sh {}; }
+many_threads_of_python_do_not_race() { tests/elsewhere/free-threaded.sh embedded: thread; }
 
 # Where the standard library of a target can be had, everything that is for it compiles.
 other_targets_compile() { tests/elsewhere/targets.sh; }
 
 all=(what_is_released_can_be_built wheels_are_for_manylinux2014 wheel_keeps_the_stable_abi what_is_loaded_is_small crates_can_be_packed
     everything_takes_a_lock_here wheel_takes_a_lock_on_an_old_system npm_packages_take_a_lock_in_every_major_of_node sources_make_a_wheel_that_takes_a_lock
-    debian_packages_take_a_lock_on_a_clean_tree command_for_musl_takes_a_lock what_is_for_python_without_a_gil_runs other_targets_compile)
+    debian_packages_take_a_lock_on_a_clean_tree command_for_musl_takes_a_lock what_is_for_python_without_a_gil_runs many_threads_of_python_do_not_race other_targets_compile)
 # On another processor there is nothing that has these two.
 [ "$cpu" != x86_64 ] || all+=(what_is_for_windows_runs what_is_for_arm64_runs)
 for name in "${@:-${all[@]}}"; do check "$name"; done
