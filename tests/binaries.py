@@ -22,8 +22,8 @@ from pathlib import Path
 LONGEST = ["queue", "locks", "barriers", "faults", "pauses", "session", "processes", "crowds"]
 # They measure time, or what is the whole process's: one test after the other.
 IN_TURN = ["crowds", "pauses", "logs", "processes"]
-# Of their tests most wait most of the time: `queue` takes 42 s of a processor. With as many threads as processors it took 330 s,
-# with these 137.
+# Of their tests most wait most of the time: `queue` takes 42 s of a processor. With as many threads as processors it
+# took 330 s, with these 137.
 WAITING = ["queue", "locks", "barriers", "session", "two_phase_commit"]
 THREADS_OF_WAITING = 5
 
