@@ -491,17 +491,7 @@ def test_data_that_is_changed_meanwhile(client: zkrecipes.Client) -> None:
 
 
 async def use_a_loop(hosts: str) -> None:
-    failures: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, failure: failures.append(failure))
-    states: list[object] = []
-
-    async def callback(state: object) -> None:
-        await asyncio.sleep(0)
-        states.append(state)
-
     async with aio.Client(hosts) as client:
-        for _ in range(20):
-            client.on_state(callback)
         async with client.lock("/loops") as held:
             assert held.is_held
         counter = client.counter("/counter")
@@ -511,14 +501,35 @@ async def use_a_loop(hosts: str) -> None:
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-    while len(states) < 20:
-        await asyncio.sleep(0)
-    assert failures == []
 
 
 def test_loops_on_many_threads(hosts: str, client: zkrecipes.Client) -> None:
     together(*[repeated(lambda: asyncio.run(use_a_loop(hosts)), 5)] * THREADS)
     assert client.counter("/counter").get() == THREADS * 5 * 3
+
+
+async def hear_of_an_end(hosts: str, listeners: int = 200) -> list[object]:
+    """With coroutines that run at the same time; what failed."""
+    failures: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, failure: failures.append(failure))
+    heard: list[object] = []
+
+    async def callback(state: object) -> None:
+        await asyncio.sleep(0)
+        heard.append(state)
+
+    async with aio.Client(hosts) as client:
+        for _ in range(listeners):
+            client.on_state(callback)
+    while len(heard) + len(failures) < listeners:
+        await asyncio.sleep(0)
+    return failures
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+def test_callbacks_of_loops_on_many_threads(hosts: str) -> None:
+    for _ in range(5):
+        assert together(*[lambda: asyncio.run(hear_of_an_end(hosts))] * THREADS) == [[]] * THREADS
 
 
 def test_loops_that_come_and_go_disturb_no_other(hosts: str) -> None:
