@@ -52,6 +52,23 @@ def test_a_revocation_sets_an_event_and_calls_back_on_the_loop(hosts: str) -> No
     run(body())
 
 
+def test_an_event_that_was_looked_at_on_another_thread_first_is_set_all_the_same(hosts: str) -> None:
+    async def body() -> None:
+        async with aio.Client(hosts) as client, aio.Client(hosts) as other:
+            held = await client.lock("/lock").acquire()
+            leadership = await client.election("/leader").campaign()
+            for look in (lambda: held.revoked, lambda: leadership.signal):
+                with pytest.raises(RuntimeError):
+                    await asyncio.to_thread(look)
+            assert await other.lock("/lock").revoke()
+            assert await other.election("/leader").revoke()
+            await asyncio.wait_for(held.revoked.wait(), 10)
+            await asyncio.wait_for(leadership.signal.wait(), 10)
+            await held.release()
+
+    run(body())
+
+
 def test_a_forced_revocation_cancels_the_body(hosts: str) -> None:
     async def body() -> None:
         async with aio.Client(hosts) as client, aio.Client(hosts) as other:

@@ -97,6 +97,29 @@ def test_tasks_enter_and_leave_together(hosts: str) -> None:
     run(body())
 
 
+def test_leaving_masks_neither_an_error_nor_a_cancel_where_the_client_is_closed(hosts: str) -> None:
+    async def body() -> None:
+        client = await aio.Client.connect(hosts)
+        entered = asyncio.Event()
+
+        async def work(name: str, failing: type[Exception] | None) -> None:
+            async with client.double_barrier("/barrier", 2, name):
+                entered.set()
+                await asyncio.sleep(60 if failing is None else 0)
+                await client.close()
+                raise failing or AssertionError
+
+        cancelled = asyncio.create_task(work("a", None))
+        with pytest.raises(ZeroDivisionError):
+            await work("b", ZeroDivisionError)
+        await entered.wait()
+        cancelled.cancel()
+        await asyncio.wait([cancelled])
+        assert cancelled.cancelled()
+
+    run(body())
+
+
 def test_a_cancel_that_meets_the_last_party_counts_for_nobody(connect: Connect, hosts: str) -> None:
     other = connect().double_barrier("/barrier", 1, "other")
 

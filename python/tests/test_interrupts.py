@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ import pytest
 import zkrecipes
 from conftest import contenders, eventually
 from zkrecipes import _bridge, aio
+from zkrecipes.testing import EmbeddedServer
 
 PROGRAM = """
 import sys, time
@@ -109,6 +111,21 @@ except KeyboardInterrupt:
         with program(text) as child:
             took.append(interrupted(child, partial(has_threads, child.pid))[0])
     assert min(took) < 0.1
+
+
+def test_ctrl_c_while_a_client_closes_whose_scope_has_failed_is_raised() -> None:
+    with EmbeddedServer() as server:
+
+        def interrupt() -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+        # By the time that it comes the client waits for the answer to its closing, for as long as a session lasts.
+        interrupting = threading.Timer(0.3, interrupt)
+        with pytest.raises(KeyboardInterrupt), zkrecipes.Client(server.connect_string, session_timeout=4):
+            server.pause()
+            interrupting.start()
+            raise ZeroDivisionError
+        server.resume()
 
 
 def test_a_handler_that_raises_something_else_ends_the_wait_with_that(client: zkrecipes.Client) -> None:

@@ -138,17 +138,45 @@ def test_a_child_of_os_fork_gets_forked_and_the_parent_is_undisturbed(client: zk
     check_parent(client, lock, held)
 
 
-def test_a_child_that_leaves_the_scopes_it_inherited_ends_like_any_other(client: zkrecipes.Client) -> None:
+@pytest.mark.parametrize("scope", ["lock", "feed", "barrier", "server"])
+def test_a_child_that_leaves_the_scopes_it_inherited_ends_like_any_other(client: zkrecipes.Client, scope: str) -> None:
+    scopes: dict[str, Callable[[], Any]] = {
+        "lock": lambda: client.lock("/lock"),
+        "feed": lambda: client.config("/config").watch(),
+        "barrier": lambda: client.double_barrier("/barrier", 1),
+        "server": EmbeddedServer,
+    }
     child = 0
     try:
-        with client.lock("/lock") as held:
+        with scopes[scope]() as entered:
             child = os.fork()
             if child == 0:
                 sys.exit(7)
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-            held.verify()
-    except SystemExit as leaving:
-        os._exit(leaving.code if isinstance(leaving.code, int) and child == 0 else 1)
+            if scope == "lock":
+                entered.verify()
+    except BaseException as leaving:
+        if child != 0:
+            raise
+        os._exit(leaving.code if isinstance(leaving, SystemExit) and isinstance(leaving.code, int) else 1)
+
+
+def test_a_child_that_leaves_a_feed_of_asyncio_ends_like_any_other(hosts: str) -> None:
+    async def body() -> None:
+        async with zkrecipes.aio.Client(hosts) as client:
+            child = 0
+            try:
+                async with client.config("/config").watch():
+                    child = os.fork()
+                    if child == 0:
+                        raise ZeroDivisionError
+                    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+            except BaseException as leaving:
+                if child != 0:
+                    raise
+                os._exit(7 if isinstance(leaving, ZeroDivisionError) else 1)
+
+    asyncio.run(body())
 
 
 def test_a_child_does_not_enter_what_its_parent_holds_in_asyncio(hosts: str) -> None:

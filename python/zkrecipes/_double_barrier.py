@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -38,10 +39,11 @@ class DoubleBarrier(_native.DoubleBarrierBase):
     async def __aexit__(
         self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if kind is not None:
+            # An error of the body is never masked by one of ours: where the client is closed, or in a forked child.
+            with suppress(_native.Error):
+                if self.has_entered:
+                    self.withdraw()
         # It may have left before.
-        if not self.has_entered:
-            return
-        if kind is None:
+        elif self.has_entered:
             await self.leave()
-        else:
-            self.withdraw()

@@ -41,7 +41,11 @@ class Feed(_native.FeedBase, Generic[_T]):
     async def __aexit__(
         self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._close()
+        try:
+            self._close()
+        except _native.Error:
+            if kind is None:
+                raise
 
 
 def feeding(native: Callable[Concatenate[Any, _P], _native.Feed[_T]]) -> Callable[Concatenate[Any, _P], Feed[_T]]:

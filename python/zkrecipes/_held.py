@@ -49,8 +49,10 @@ class Held(Holding, _native.HeldBase):
     def revoked(self) -> asyncio.Event:
         """Set when somebody asks for this (`lock.revoke()`): finish, then release."""
         if self._revoked is None:
-            self._revoked = asyncio.Event()
-            self.on_revoke(self._revoked.set)
+            event = asyncio.Event()
+            # Refused where no loop runs. Then whoever looks again has one that is set.
+            self.on_revoke(event.set)
+            self._revoked = event
         return self._revoked
 
     async def __aenter__(self) -> Self:

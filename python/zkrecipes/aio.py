@@ -209,9 +209,11 @@ class Leadership(Held):
         Whatever else ends a term of `run` cancels the task of its work. `resign` does not set it: its caller knows.
         """
         if self._signal is None:
-            self._signal = event = asyncio.Event()
+            event = asyncio.Event()
+            # Refused where no loop runs. Then whoever looks again has one that is set.
             self.on_revoke(event.set)
             self.on_lost(lambda _: event.set())
+            self._signal = event
         return self._signal
 
     @property

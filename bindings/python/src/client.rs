@@ -12,7 +12,7 @@ use crate::answer::Answer;
 use crate::attach::{await_the_others, begin_exit, from_library_thread, parked_if_unwound, report};
 use crate::callback::subscribe;
 use crate::convert;
-use crate::errors::{OrRaise, exception, guard};
+use crate::errors::{OrRaise, exception, guard, unmasked};
 use crate::face::{Answered, Arg, Face, wait};
 use crate::generated::docs::doc_of;
 use crate::owned::Owned;
@@ -368,7 +368,6 @@ impl Client {
         let client = session.client.clone();
         // After a session timeout the server has forgotten us anyway: waiting longer could confirm nothing more.
         let limit = client.session_timeout();
-        let closed = wait(py, || async move { client.close(Some(limit)).await });
-        if kind.is_none() { closed } else { Ok(()) }
+        unmasked(py, !kind.is_none(), wait(py, || async move { client.close(Some(limit)).await }))
     }
 }

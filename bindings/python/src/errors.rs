@@ -130,9 +130,13 @@ pub fn invalid(py: Python<'_>, argument: &str, problem: impl std::fmt::Display) 
     exception(py, &Error::invalid(argument, problem))
 }
 
-/// Whether this is an error of the table, and not the interpreter's own business such as KeyboardInterrupt.
-pub fn is_ours(py: Python<'_>, raised: &PyErr) -> bool {
-    CLASSES.get(py).is_some_and(|classes| raised.is_instance(py, classes.base.bind(py)))
+/// What leaving a scope raises. An error of the scope's body is never masked by one of ours; what a signal's handler raised
+/// meanwhile stands.
+pub fn unmasked(py: Python<'_>, body_failed: bool, left: PyResult<()>) -> PyResult<()> {
+    // Not the interpreter's own business, such as KeyboardInterrupt.
+    let is_ours =
+        |raised: &PyErr| CLASSES.get(py).is_some_and(|classes| raised.is_instance(py, classes.base.bind(py)));
+    left.or_else(|raised| if body_failed && is_ours(&raised) { Ok(()) } else { Err(raised) })
 }
 
 pub trait OrRaise<T> {

@@ -11,7 +11,7 @@ use zkrecipes::{Result, drive};
 
 use crate::answer::Answer;
 use crate::client::Origin;
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, unmasked};
 use crate::face::{Answered, Arg, Face, Fresh, Seed, two_faces};
 use crate::generated::docs::doc_of;
 use crate::owned::Owned;
@@ -223,7 +223,7 @@ impl Feed {
         Ok(slf)
     }
 
-    fn __exit__(slf: &Bound<'_, Self>, _kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {
-        Feed::close(slf)
+    fn __exit__(slf: &Bound<'_, Self>, kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {
+        unmasked(slf.py(), !kind.is_none(), Feed::close(slf))
     }
 }

@@ -8,7 +8,7 @@ use zkrecipes::{Result, drive};
 
 use crate::client::{Origin, warn_unless_exiting};
 use crate::convert::payload;
-use crate::errors::{OrRaise, is_ours};
+use crate::errors::{OrRaise, unmasked};
 use crate::face::{Answered, Arg, Fresh, Seed, two_faces, wait};
 use crate::generated::docs::doc_of;
 use crate::handle::Common;
@@ -73,7 +73,7 @@ pub fn partition(py: Python<'_>, origin: Origin, won: drive::Granted) -> Answere
     })
 }
 
-/// Leaves the scope of an acquisition. An error of the scope's body is never masked by one of ours.
+/// Leaves the scope of an acquisition.
 pub fn leave(py: Python<'_>, held: zkrecipes::Held, body_failed: bool) -> PyResult<()> {
     left(py, &held, body_failed, || held.leave(body_failed))
 }
@@ -88,7 +88,7 @@ pub fn left<F: Future<Output = Result<()>> + Send + 'static>(
     wait(py, leaving).or_else(|raised| {
         // Interrupted, or not allowed to wait on this thread: it is let go all the same, unless it is gone already.
         let _ = held.release_in_background();
-        if body_failed && is_ours(py, &raised) { Ok(()) } else { Err(raised) }
+        unmasked(py, body_failed, Err(raised))
     })
 }
 

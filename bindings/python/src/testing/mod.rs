@@ -12,7 +12,7 @@ use zkrecipes_embedded::{Control, Ensemble, FaultId, LogEntry, Proxy, Server};
 
 use crate::answer::Answer;
 use crate::convert::{session_id, text};
-use crate::errors::{OrRaise, guard, invalid};
+use crate::errors::{OrRaise, guard, invalid, unmasked};
 use crate::face::{Answered, Arg};
 use crate::generated::docs::doc_of;
 use crate::owned::Owned;
@@ -87,8 +87,8 @@ impl TestingBase {
         Ok(slf)
     }
 
-    fn __exit__(&self, py: Python<'_>, _kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {
-        self.shutdown(py)
+    fn __exit__(&self, py: Python<'_>, kind: Arg, _exception: Arg, _traceback: Arg) -> PyResult<()> {
+        unmasked(py, !kind.is_none(), self.shutdown(py))
     }
 
     #[doc = doc_of!(TestingBase.connect_string)]
