@@ -26,6 +26,7 @@
 #include <exception>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -627,6 +628,20 @@ std::int64_t wait_ms(const std::chrono::duration<Rep, Period> &duration) {
   if (ms >= 9e15) return -1;
   const auto whole = static_cast<std::int64_t>(ms);
   return static_cast<double>(whole) < ms ? whole + 1 : whole;
+}
+
+/** The same for an option of which a negative says in C that it is not given. */
+inline std::int64_t limit_ms(Milliseconds limit) {
+  const std::int64_t ms = wait_ms(limit);
+  return ms < 0 ? (std::numeric_limits<std::int64_t>::max)() : ms;
+}
+
+/** A pause, which a negative leaves out in C. */
+inline std::int64_t pause_ms(const char *argument, const std::optional<Milliseconds> &pause) {
+  if (!pause) return -1;
+  if (pause->count() < 0)
+    throw Invalid(std::string(argument) + ": is negative; leave it out for the default");
+  return pause->count();
 }
 
 /** Something for the time of a call, also what was made for it. */
@@ -2493,7 +2508,7 @@ class [[nodiscard]] Item {
    */
   void nack(std::optional<Milliseconds> delay = std::nullopt, const std::string &reason = "") {
     detail::Outcome outcome;
-    outcome.check(zkr_item_nack_with(get(), detail::wait_ms(delay.value_or(forever)),
+    outcome.check(zkr_item_nack_with(get(), detail::pause_ms("delay", delay),
                                      detail::c_text_if_any("reason", reason), outcome.place()));
   }
 
@@ -4794,7 +4809,7 @@ struct Options {
     given.lease = lease;
     given.retry_base_ms = retry.base.count();
     given.retry_max_ms = retry.max.count();
-    if (retry.give_up_after) given.retry_give_up_after_ms = detail::wait_ms(*retry.give_up_after);
+    if (retry.give_up_after) given.retry_give_up_after_ms = detail::limit_ms(*retry.give_up_after);
     given.read_only = read_only;
     if (server_tick) given.server_tick_ms = server_tick->count() == 0 ? -1 : server_tick->count();
     given.max_in_flight = max_in_flight;

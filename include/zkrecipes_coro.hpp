@@ -740,7 +740,7 @@ inline Awaited<void> nack(const Item &it, std::optional<Milliseconds> delay = st
   return detail::launch<void>(
       {}, []() {},
       [&](zkr_cancel_token *, auto callback, void *user) {
-        return zkr_item_nack_with_async(it.get(), detail::wait_ms(delay.value_or(forever)),
+        return zkr_item_nack_with_async(it.get(), detail::pause_ms("delay", delay),
                                         detail::c_text_if_any("reason", reason), callback, user);
       });
 }

@@ -129,7 +129,7 @@ INPUTS = {
         "{n}: i64",
         'time::from_millis("{n}", {n})',
         cpp="std::optional<Milliseconds> {short} = std::nullopt",
-        give="detail::wait_ms({short}.value_or(forever))",
+        give='detail::pause_ms("{short}", {short})',
     ),
     "delay": Input(
         "{n}: i64", 'input::millis("{n}", {n})?', cpp="Milliseconds {short}", give="{short}.count()", rust="Duration"

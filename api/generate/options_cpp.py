@@ -28,7 +28,7 @@ TYPES = {
         "if ({it}) given.{c} = {it}->count() == 0 ? -1 : {it}->count();",
     ),
     "limit": ("Milliseconds {n}{{{value}}};", "given.{c} = detail::wait_ms({it});"),
-    "limit?": ("std::optional<Milliseconds> {n};", "if ({it}) given.{c} = detail::wait_ms(*{it});"),
+    "limit?": ("std::optional<Milliseconds> {n};", "if ({it}) given.{c} = detail::limit_ms(*{it});"),
     "pause": ("Milliseconds {n}{{{value}}};", "given.{c} = {it}.count();"),
     "text": ("std::string {n};", 'given.{c} = detail::c_text("{words}", {it});'),
     "text?": ("std::string {n};", 'given.{c} = detail::c_text_if_any("{words}", {it});'),

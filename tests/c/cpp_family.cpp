@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <mutex>
 #include <shared_mutex>
 #include <thread>
@@ -240,6 +241,22 @@ void release_in_background_asks_no_server() {
   server.resume();
   CHECK(eventually([&] { return lock.contenders().empty() && both.contenders().empty(); }));
   CHECK(eventually([&] { return semaphore.contenders().empty(); }));
+}
+
+void who_never_gives_up_outlasts_an_outage() {
+  zkr::testing::Server server;
+  zkr::Options options;
+  options.connect_timeout = 300ms;
+  options.retry.give_up_after = zkr::forever;
+  zkr::Client client(server.connect_string(), options);
+  server.pause();
+  std::thread later([&] {
+    std::this_thread::sleep_for(1s);
+    server.resume();
+  });
+  auto looking = std::async(std::launch::async, [&] { return client.nodes().exists("/").has_value(); });
+  later.join();
+  CHECK(looking.get());
 }
 
 void permits_and_who_waits_for_them_are_listed() {

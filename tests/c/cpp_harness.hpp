@@ -27,6 +27,7 @@ using namespace std::chrono_literals;
   X(a_holder_can_be_asked_and_forced)                        \
   X(every_recipe_speaks_for_what_it_holds)                   \
   X(release_in_background_asks_no_server)                    \
+  X(who_never_gives_up_outlasts_an_outage)                   \
   X(permits_and_who_waits_for_them_are_listed)               \
   X(holders_of_permits_can_be_asked_and_forced)              \
   X(holders_of_several_locks_can_be_asked_and_forced)        \

@@ -72,6 +72,7 @@ void an_item_is_given_back_at_the_end_of_its_scope() {
     auto other = std::move(item);
     CHECK(other.is_held() && !item.is_held() && item.data().empty());
     THROWS(item.ack(), zkr::ErrorKind::Invalid);
+    THROWS(other.nack(-5ms), zkr::ErrorKind::Invalid);
     other.nack();
     THROWS(other.nack(), zkr::ErrorKind::NotHeld);
   }
