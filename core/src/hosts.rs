@@ -302,7 +302,8 @@ fn embedded_server(is_from_environment: bool) -> Result<String> {
 #[cfg(feature = "embedded")]
 fn start_inside() -> Result<String> {
     static SERVER: PerProcess<OnceLock<zkrecipes_embedded::Server>> = PerProcess::new();
-    let server = zkrecipes_embedded::Server::start().map_err(|error| {
+    // Of which nobody could read what it was asked.
+    let server = zkrecipes_embedded::Server::builder().log_limit(0).start().map_err(|error| {
         Error::new(crate::ErrorKind::Internal, format!("the embedded server did not start: {error}"))
     })?;
     Ok(SERVER.of_this_process().get_or_init(|| server).connect_string())
