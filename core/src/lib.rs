@@ -43,6 +43,7 @@ pub mod sanitizer;
 #[doc(hidden)]
 pub mod session;
 mod signals;
+mod sort;
 #[cfg(target_os = "linux")]
 mod stack;
 mod sync;

@@ -38,7 +38,7 @@ const HOUSE: &[&[&str]] = &[
         "time",
     ],
     &["error"],
-    &["printable", "sync"],
+    &["printable", "sort", "sync"],
 ];
 
 /// Where a part stands; `None` for a path that leads into none.

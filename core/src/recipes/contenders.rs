@@ -11,6 +11,7 @@ use crate::session::call::Call;
 use crate::session::refusal::Failure;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Stat, WireError, Write};
+use crate::sort;
 use crate::turn::name::{ContenderName, Kind};
 use crate::turn::revocation;
 
@@ -75,7 +76,7 @@ pub(crate) async fn queue(call: &mut Call, path: &str, kind: Kind) -> Result<Vec
 
 /// In the order in which they get their turn.
 pub(crate) fn sort_line(queue: &mut [SeenContender]) {
-    queue.sort_by(|a, b| match a.entry.precedes(&b.entry) {
+    sort::by(queue, |a, b| match a.entry.precedes(&b.entry) {
         // Of a writer and its own reader the writer came first.
         _ if a.entry.sequence == b.entry.sequence => a.stat.czxid.cmp(&b.stat.czxid),
         Some(true) => Ordering::Less,
@@ -127,7 +128,7 @@ pub(crate) async fn seen(call: &mut Call, path: &str, entry: ContenderName) -> O
 /// Every permit under `path`, the oldest first.
 pub(crate) async fn permits(call: &mut Call, path: &str) -> Result<Vec<SeenContender>> {
     let mut permits = read(call, path, |name| Some(ContenderName::permit(name))).await?;
-    permits.sort_by(|a, b| (a.stat.czxid, &a.entry.name).cmp(&(b.stat.czxid, &b.entry.name)));
+    sort::by(&mut permits, |a, b| (a.stat.czxid, &a.entry.name).cmp(&(b.stat.czxid, &b.entry.name)));
     Ok(permits)
 }
 

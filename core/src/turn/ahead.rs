@@ -8,6 +8,7 @@ use crate::path;
 use crate::session::call::Call;
 use crate::session::refusal::refusal;
 use crate::session::server_session::shared_lists::SharedNames;
+use crate::sort;
 
 /// Those before us for whom we wait.
 #[derive(Default)]
@@ -90,6 +91,6 @@ async fn late_ahead_of(
     if !is_answered || !stands {
         return Ok(None);
     }
-    ahead.sort_by_key(|(czxid, _)| *czxid);
+    sort::by_key(&mut ahead, |(czxid, _)| *czxid);
     Ok(Some(ahead.into_iter().map(|(_, entry)| entry).collect()))
 }

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 
 use super::name::{ContenderName, Kind};
 use crate::session::server_session::shared_lists::Listed;
+use crate::sort;
 
 impl Kind {
     /// Whether one of this kind and one of `other` stand in one line: candidates and locks of one path have a line each.
@@ -131,7 +132,7 @@ impl Contenders {
         let before = self.before(own);
         let since = before.iter().rev().take_while(|one| one.priority.is_none_or(|other| other < priority));
         let mut lower: Vec<_> = since.filter(|one| one.priority.is_some()).cloned().collect();
-        lower.sort_by_key(|one| std::cmp::Reverse(one.priority));
+        sort::by_key(&mut lower, |one| std::cmp::Reverse(one.priority));
         lower
     }
 

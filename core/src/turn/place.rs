@@ -22,6 +22,7 @@ use crate::session::refusal::refusal;
 use crate::session::server_session::ServerSession;
 use crate::session::server_session::shared_lists::SharedNames;
 use crate::session::wire::{CreateMode, WireError};
+use crate::sort;
 
 /// Where and as whom to queue.
 pub(crate) struct TurnRequest<'a> {
@@ -340,7 +341,7 @@ impl Place {
             .filter_map(|name| ContenderName::recognise(name))
             .map(|entry| Node::of(path::join(self.parent(), &entry.name), entry, -1))
             .collect();
-        nodes.sort_by_key(|node| (node.entry.is_late(), node.entry.sequence));
+        sort::by_key(&mut nodes, |node| (node.entry.is_late(), node.entry.sequence));
         let mut kept: Option<Node> = None;
         for mut node in nodes {
             let is_ours = loop {

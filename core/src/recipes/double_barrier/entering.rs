@@ -20,6 +20,7 @@ use crate::session::open_parents;
 use crate::session::refusal::refusal;
 use crate::session::server_session::ServerSession;
 use crate::session::wire::{Applied, CreateMode, Event, Flight, Stat, Watch, WireError, Write};
+use crate::sort;
 use crate::turn::deletable;
 
 pub(super) const ENTERING: &str = "not all parties came";
@@ -456,7 +457,7 @@ async fn declare(barrier: &BarrierHandle, place: &MemberPlace, call: &mut Call) 
 fn choose_members(present: Vec<Member<'_>>, parties: usize) -> Vec<Member<'_>> {
     let (mut ours, mut chosen): (Vec<_>, Vec<_>) =
         present.into_iter().partition(|member| member.says.is_some());
-    ours.sort_by_key(|member| member.says.map(|(_, number)| number));
+    sort::by_key(&mut ours, |member| member.says.map(|(_, number)| number));
     ours.truncate(parties.saturating_sub(chosen.len()).max(1));
     chosen.extend(ours);
     chosen

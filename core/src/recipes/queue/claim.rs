@@ -37,6 +37,7 @@ use crate::session::refusal::refusal;
 use crate::session::server_session::{ServerSession, Tenant};
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Applied, CreateMode, WireError, Write};
+use crate::sort;
 use crate::turn::deletable;
 use crate::turn::grant::Grant;
 use crate::turn::hold::finishing::FinalWrites;
@@ -76,7 +77,7 @@ impl Store {
         }
         let claims = (0..count()).map(|_| self.claim_one(client, session.clone(), call.attempt(), true));
         let mut items: Vec<_> = join_all(claims).await.into_iter().flatten().collect();
-        items.sort_by(|one: &Item, other| one.work.claimed.name.cmp(&other.work.claimed.name));
+        sort::by(&mut items, |one: &Item, other| one.work.claimed.name.cmp(&other.work.claimed.name));
         items
     }
 

@@ -6,6 +6,7 @@ use crate::path;
 use crate::recipes::contenders::sort_names;
 use crate::recipes::{double_barrier, queue};
 use crate::session::watching::tree::NodePart;
+use crate::sort;
 use crate::turn::name::{ContenderName, Kind};
 
 /// Of a line, of permits, of claims and of members no more than this are read; the others are counted.
@@ -84,7 +85,7 @@ pub(super) fn line(parent: &str, names: &BTreeSet<String>, kind: Kind) -> Vec<Co
         _ => None,
     };
     let mut line: Vec<ContenderName> = names.iter().filter_map(in_line).collect();
-    line.sort_by(sort_names);
+    sort::by(&mut line, sort_names);
     line
 }
 

@@ -8,6 +8,7 @@ use crate::recipes::contenders::{self, Contender, SeenContender};
 use crate::recipes::{election, queue, semaphore};
 use crate::session::watching::tree::Tree;
 use crate::session::wire::Stat;
+use crate::sort;
 use crate::turn::name::{ContenderName, Kind};
 use crate::turn::revocation::REVOKE;
 
@@ -79,7 +80,7 @@ pub(super) fn all(tree: &Tree) -> Vec<Found> {
     let view = View { tree, families: tree.families() };
     let mut found: Vec<_> = view.families.keys().flat_map(|path| view.folder(path)).collect();
     found.extend(view.queues().into_iter().map(|path| view.queue(path)));
-    found.sort_by(|a, b| (&a.path, a.kind).cmp(&(&b.path, b.kind)));
+    sort::by(&mut found, |a, b| (&a.path, a.kind).cmp(&(&b.path, b.kind)));
     found
 }
 
@@ -249,7 +250,7 @@ impl View<'_> {
             self.first_of(permits_at, names.map(|name| ContenderName::permit(name)).collect());
         let line = self.families.get(locks).map(|names| line(locks, names, Kind::Lock)).unwrap_or_default();
         let (mut queue, waiting) = self.first_of(locks, line);
-        permits.sort_by(|a, b| (a.stat.czxid, &a.entry.name).cmp(&(b.stat.czxid, &b.entry.name)));
+        sort::by(&mut permits, |a, b| (a.stat.czxid, &a.entry.name).cmp(&(b.stat.czxid, &b.entry.name)));
         contenders::sort_line(&mut queue);
         if semaphore::drop_surplus(&mut permits, &queue, size) {
             count = count.saturating_sub(1);
@@ -295,7 +296,7 @@ impl View<'_> {
             return None;
         }
         let has_begun = is_barrier && self.has(path, "ready");
-        members.sort_by_key(|member| member.since);
+        sort::by_key(&mut members, |member| member.since);
         if is_barrier {
             members.iter_mut().for_each(|member| member.holds = has_begun);
         }

@@ -18,6 +18,7 @@ use crate::session::open_parents;
 use crate::session::refusal::{Failure, refusal};
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Applied, CreateMode, Stat, WireError, Write};
+use crate::sort;
 
 const OUTCOME: &str = "outcome";
 const RECOVER: &str = "recover";
@@ -157,7 +158,7 @@ pub(super) async fn recover(commits: &Arc<Commits>) -> Result<Vec<CommitTransact
         let transaction = attended.unwrap_or_else(|| Arc::new(KnownTransaction::new(key, header, deadline)));
         taken.push((stat.czxid, CommitTransaction::new(hand, transaction)));
     }
-    taken.sort_by_key(|(czxid, _)| *czxid);
+    sort::by_key(&mut taken, |(czxid, _)| *czxid);
     let found: Vec<_> = taken.into_iter().map(|(_, transaction)| transaction).collect();
     let mut taken = Vec::with_capacity(found.len());
     // Now, and not only in the background: their caller may have nothing else to do and go.

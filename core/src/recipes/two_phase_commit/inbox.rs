@@ -16,6 +16,7 @@ use crate::session::clock::Moment;
 use crate::session::refusal::Failure;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Flight, Stat, Watch, WireError};
+use crate::sort;
 
 const NEXT: &str = "next";
 const ASKING: &str = "no transaction began";
@@ -175,7 +176,7 @@ impl Site {
         for keys in keys.chunks(AT_ONCE) {
             all.extend(self.read_some(&commits.layout, session, call, keys).await?);
         }
-        all.sort_by_key(|found| found.stat.czxid);
+        sort::by_key(&mut all, |found| found.stat.czxid);
         let now = session.now();
         let is_first_seen =
             |found: &&InboxEntry| found.is_open && !commits.servers_time.has_seen(&found.header);

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::session::call::Call;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Flight, Stat, WireError};
+use crate::sort;
 
 const SHOW: &str = "show";
 
@@ -96,7 +97,7 @@ pub(super) async fn history(commits: &Arc<Commits>) -> Result<Vec<CommitStatus>>
     for some in ids.chunks(AT_ONCE) {
         all.extend(read_status(layout, &mut call, some, &present).await?);
     }
-    all.sort_by_key(|(czxid, _)| *czxid);
+    sort::by_key(&mut all, |(czxid, _)| *czxid);
     Ok(all.into_iter().map(|(_, status)| status).collect())
 }
 

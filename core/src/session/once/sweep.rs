@@ -21,6 +21,7 @@ use crate::session::Session;
 use crate::session::clock::Moment;
 use crate::session::random;
 use crate::session::wire::WireError;
+use crate::sort;
 
 /// A mark as it was seen first: its last change, and since when it has been there.
 struct Sighting {
@@ -111,7 +112,7 @@ impl Sweeping {
             let other = at + random::below(nodes.len() - at);
             nodes.swap(at, other);
         }
-        nodes.sort_by_key(|node| !self.sightings.contains_key(node));
+        sort::by_key(&mut nodes, |node| !self.sightings.contains_key(node));
         nodes.truncate(self.at_once);
         nodes
     }
