@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::gone::{Meant, until_gone};
 use crate::error::{Error, ErrorKind, Result};
+use crate::futures::CompiledOnce;
 use crate::log;
 use crate::path;
 use crate::session::call::Call;
@@ -68,10 +69,16 @@ pub(crate) fn with_holder(queue: Vec<SeenContender>) -> Vec<Contender> {
 }
 
 /// Everybody who queues under `path` in the line of `kind`, in order.
-pub(crate) async fn queue(call: &mut Call, path: &str, kind: Kind) -> Result<Vec<SeenContender>> {
-    let mut queue = read(call, path, |name| in_line(name, kind)).await?;
-    sort_line(&mut queue);
-    Ok(queue)
+pub(crate) fn queue<'a>(
+    call: &'a mut Call,
+    path: &'a str,
+    kind: Kind,
+) -> CompiledOnce<'a, Result<Vec<SeenContender>>> {
+    Box::pin(async move {
+        let mut queue = read(call, path, |name| in_line(name, kind)).await?;
+        sort_line(&mut queue);
+        Ok(queue)
+    })
 }
 
 /// In the order in which they get their turn.

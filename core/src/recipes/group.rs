@@ -12,7 +12,7 @@
 //! The layouts are Curator's `GroupMember` (the node has the member's name), kazoo's `Party` (a name like no other, the
 //! member's name as data) and `ShallowParty` (both in the node's name). See `Layout`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -358,6 +358,11 @@ impl FollowedGroup {
     async fn look(&mut self) -> Result<()> {
         let tree = self.tree.as_mut().map_err(|error| error.clone())?;
         let touched = tree.next().await?;
+        self.note(touched)
+    }
+
+    fn note(&mut self, touched: BTreeSet<String>) -> Result<()> {
+        let tree = self.tree.as_ref().map_err(|error| error.clone())?;
         let is_first = self.told.is_none();
         let told = self.told.get_or_insert_default();
         let mut before = BTreeMap::new();

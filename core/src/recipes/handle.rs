@@ -17,7 +17,7 @@ use super::held::{Acquired, Held, Readers};
 use super::wait_progress::{Listeners, WaitProgress, Waiting};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, LostReason, Result};
-use crate::futures::begun;
+use crate::futures::{CompiledOnce, begun};
 use crate::log;
 use crate::mutex::lock;
 use crate::nodes::Transaction;
@@ -212,7 +212,7 @@ impl Handle {
         n: usize,
         limit: Option<Duration>,
         comes: Comes,
-    ) -> impl Future<Output = Result<Held>> + Send + use<> {
+    ) -> CompiledOnce<'static, Result<Held>> {
         let handle = self.clone();
         // Now, not at the first poll: a cancel that comes right after this call means this call.
         let call = self
@@ -290,7 +290,7 @@ impl Handle {
             drop(pass);
             Ok(held)
         });
-        begun(taking).instrument(span)
+        Box::pin(begun(taking).instrument(span))
     }
 
     /// As an acquire, but what is held is won by `winning` and has no place in the order of this handle's waits.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use futures_util::future::select_all;
 
 use crate::error::{ErrorKind, Result};
+use crate::futures::CompiledOnce;
 use crate::options::Naming;
 use crate::path;
 use crate::session::Session;
@@ -56,7 +57,7 @@ impl WaitingLine {
         verb: &'static str,
     ) -> Result<()> {
         if self.needs_place() {
-            self.place = PlaceInLine::enter(path, session, call, verb).await?;
+            self.place = entered(path, session, call, verb).await?;
             self.needs_no_place = self.place.is_none();
         }
         Ok(())
@@ -101,12 +102,29 @@ impl WaitingLine {
         // Taken out first: if this is dropped while it looks, the next one makes a new place, since the old one would not
         // be woken a second time.
         if let Some(mut place) = self.place.take()
-            && place.look(call, verb).await?
+            && looked(&mut place, call, verb).await?
         {
             self.place = Some(place);
         }
         Ok(())
     }
+}
+
+fn entered<'a>(
+    path: &'a str,
+    session: &'a Arc<Session>,
+    call: &'a mut Call,
+    verb: &'static str,
+) -> CompiledOnce<'a, Result<Option<PlaceInLine>>> {
+    Box::pin(PlaceInLine::enter(path, session, call, verb))
+}
+
+fn looked<'a>(
+    place: &'a mut PlaceInLine,
+    call: &'a mut Call,
+    verb: &'static str,
+) -> CompiledOnce<'a, Result<bool>> {
+    Box::pin(place.look(call, verb))
 }
 
 impl PlaceInLine {

@@ -108,7 +108,7 @@ impl PendingChanges {
         let (answer, answered) = oneshot::channel();
         match self.queue_change(change, answer) {
             true => self.came.notify_one(),
-            false => session.clock().clone().spawn(Box::pin(self.clone().make_all(session))),
+            false => self.begin_to_make(session),
         }
         answered.await.unwrap_or_else(|_| {
             Err(Error::new(
@@ -123,6 +123,10 @@ impl PendingChanges {
         let mut waiting = lock(&self.waiting);
         waiting.queue.push_back((change, answer));
         std::mem::replace(&mut waiting.is_being_made, true)
+    }
+
+    fn begin_to_make(self: &Arc<Self>, session: Arc<Session>) {
+        session.clock().clone().spawn(Box::pin(self.clone().make_all(session)));
     }
 
     /// Makes one batch of changes after the other, until none is asked for and nothing is left to clear away.

@@ -33,6 +33,7 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 use self::assignment::hash;
 use self::membership::Participation;
@@ -215,21 +216,7 @@ impl Partitioner {
                 Attendance::Left => return Err(has_left()),
                 Attendance::Apart | Attendance::Member(_) => {}
             }
-            // In a task of its own: a caller that has less time than it takes finds it done the next time.
-            let (sharing, membership, of) = (self.sharing.clone(), self.membership.clone(), session.clone());
-            let joining = runtime::spawn_task(async move {
-                let mut place = membership.lock().await;
-                let is_apart = match &*place {
-                    Attendance::Apart => true,
-                    Attendance::Member(membership) => membership.has_ended(),
-                    Attendance::Left => false,
-                };
-                if is_apart {
-                    *place = Attendance::Apart;
-                    *place = Attendance::Member(Participation::join(&sharing, &of).await?);
-                }
-                Ok(())
-            });
+            let joining = self.begin_to_join(session);
             let joined = call.within_reach(NEXT, joining).await?;
             let joined = joined.unwrap_or_else(|_| Err(Error::closed("client")));
             match joined {
@@ -244,6 +231,24 @@ impl Partitioner {
                 joined => joined?,
             }
         }
+    }
+
+    /// In a task of its own: a caller that has less time than it takes finds it done the next time.
+    fn begin_to_join(&self, session: &Arc<Session>) -> JoinHandle<Result<()>> {
+        let (sharing, membership, session) = (self.sharing.clone(), self.membership.clone(), session.clone());
+        runtime::spawn_task(async move {
+            let mut place = membership.lock().await;
+            let is_apart = match &*place {
+                Attendance::Apart => true,
+                Attendance::Member(membership) => membership.has_ended(),
+                Attendance::Left => false,
+            };
+            if is_apart {
+                *place = Attendance::Apart;
+                *place = Attendance::Member(Participation::join(&sharing, &session).await?);
+            }
+            Ok(())
+        })
     }
 
     async fn next_won(&self, ended: &Ended, call: &mut Call) -> Result<Partition> {

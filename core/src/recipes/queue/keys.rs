@@ -33,6 +33,7 @@ use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use super::layout::make_parent;
 use super::room::{VERB, most_listed};
 use crate::error::{Error, ErrorKind, Result};
+use crate::futures::CompiledOnce;
 use crate::mutex::lock;
 use crate::options::{AclChoice, AclEntry, QueueOptions};
 use crate::path;
@@ -298,7 +299,18 @@ impl PutKeys {
 
     /// Deletes those of these keys of a bucket whose window has passed. Answers those that cannot be, since somebody has made nodes
     /// below them.
-    async fn forget(
+    fn forget<'a>(
+        &'a self,
+        session: &'a Arc<Session>,
+        call: &'a mut Call,
+        bucket: &'a str,
+        nodes: &'a [String],
+        servers_now: i64,
+    ) -> CompiledOnce<'a, Result<Vec<String>>> {
+        Box::pin(self.forget_all(session, call, bucket, nodes, servers_now))
+    }
+
+    async fn forget_all(
         &self,
         session: &Arc<Session>,
         call: &mut Call,

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::layout::{CommitMode, Decision, Header, Key, Outcome, TransactionLayout};
 use super::nodes::{all_of, create, if_there};
 use crate::error::{Error, ErrorKind, Result};
+use crate::futures::CompiledOnce;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::clock::Moment;
@@ -121,7 +122,17 @@ impl KnownTransaction {
     }
 
     /// Waits until somebody has decided, and decides itself as soon as that is its turn.
-    async fn wait_for_decision(
+    fn wait_for_decision<'a>(
+        &'a self,
+        layout: &'a TransactionLayout,
+        session: &'a Session,
+        call: &'a mut Call,
+        waiter: OutcomeWaiter,
+    ) -> CompiledOnce<'a, Result<Option<Decision>>> {
+        Box::pin(self.wait_or_decide(layout, session, call, waiter))
+    }
+
+    async fn wait_or_decide(
         &self,
         layout: &TransactionLayout,
         session: &Session,
@@ -336,7 +347,16 @@ pub(super) fn removal(layout: &TransactionLayout, key: &Key) -> [Write; 2] {
 }
 
 /// Removes the transaction if everybody is done with it. These are its sites.
-pub(super) async fn collect(
+pub(super) fn collect<'a>(
+    layout: &'a TransactionLayout,
+    call: &'a mut Call,
+    key: &'a Key,
+    sites: &'a [String],
+) -> CompiledOnce<'a, Result<()>> {
+    Box::pin(collect_if_done(layout, call, key, sites))
+}
+
+async fn collect_if_done(
     layout: &TransactionLayout,
     call: &mut Call,
     key: &Key,

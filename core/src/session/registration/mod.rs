@@ -24,6 +24,7 @@ use super::refusal::refusal;
 use super::wire::frame::fits;
 use super::wire::{CreateMode, WireError};
 use crate::error::{Error, ErrorKind, Result};
+use crate::futures::CompiledOnce;
 use crate::mutex::lock;
 use crate::process::UnlessForked;
 
@@ -81,7 +82,17 @@ impl RegistrationState {
 
 impl KeptNode {
     /// Makes the node and keeps it from now on. Exists if what is at the path stays, or is kept by this client already.
-    pub(crate) async fn declare(
+    pub(crate) fn declare<'a>(
+        session: &'a Arc<Session>,
+        verb: &'static str,
+        path: String,
+        data: &'a [u8],
+        starting: StartingNode,
+    ) -> CompiledOnce<'a, Result<KeptNode>> {
+        Box::pin(KeptNode::declared(session, verb, path, data, starting))
+    }
+
+    async fn declared(
         session: &Arc<Session>,
         verb: &'static str,
         path: String,
@@ -120,7 +131,7 @@ impl KeptNode {
             before.until(verb, |stands| stands.has_ended).await?;
         };
         let registration = KeptNode { task: UnlessForked::new(task.clone()), is_left: false };
-        session.clock().spawn(Box::pin(task.run()));
+        task.begin();
         registration.fulfilled(verb, 0).await?;
         Ok(registration)
     }

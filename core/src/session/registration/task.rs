@@ -123,7 +123,11 @@ impl Task {
         GrowingPause::new(retry.base, retry.max)
     }
 
-    pub(super) async fn run(self: Arc<Self>) {
+    pub(super) fn begin(self: Arc<Self>) {
+        self.session.clock().clone().spawn(Box::pin(self.run()));
+    }
+
+    async fn run(self: Arc<Self>) {
         // Nothing stands any more when the client is closed: it goes with the session.
         let _ = unless(self.register_in_every_server_session(), self.session.until_closing()).await;
         let registrations = self.session.extensions.of::<Registrations>();

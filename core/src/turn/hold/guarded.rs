@@ -13,6 +13,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::{Hold, Tenure};
 use crate::error::{Error, ErrorKind, LostReason, Result};
+use crate::futures::CompiledOnce;
 use crate::process::Process;
 use crate::session::call::Call;
 use crate::session::refusal::{refusal, refused_create_as};
@@ -41,7 +42,14 @@ impl Hold {
 
     /// Applies `writes` in one transaction that the server refuses once our node is gone. A lost answer is never
     /// retried: the writes may have been applied.
-    pub(crate) async fn write_guarded(self: &Arc<Self>, writes: &[Write]) -> Result<Vec<Applied>> {
+    pub(crate) fn write_guarded<'a>(
+        self: &'a Arc<Self>,
+        writes: &'a [Write],
+    ) -> CompiledOnce<'a, Result<Vec<Applied>>> {
+        Box::pin(self.write_while_held(writes))
+    }
+
+    async fn write_while_held(self: &Arc<Self>, writes: &[Write]) -> Result<Vec<Applied>> {
         if !self.is_held() {
             return Err(self.not_held());
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::guarded::GuardedOutcome;
 use super::{Hold, Tenure};
 use crate::error::{Error, ErrorKind, Result};
-use crate::futures::begun;
+use crate::futures::{CompiledOnce, begun};
 use crate::mutex::lock;
 use crate::session::refusal::refusal;
 use crate::session::wire::WireError;
@@ -37,19 +37,16 @@ impl Hold {
         self.give_way_as(RELEASE)
     }
 
-    fn give_way_as(
-        self: &Arc<Self>,
-        verb: &'static str,
-    ) -> Result<impl Future<Output = Result<()>> + Send + use<>> {
+    fn give_way_as(self: &Arc<Self>, verb: &'static str) -> Result<CompiledOnce<'static, Result<()>>> {
         let goes_later = self.finishing.goes_ahead();
         let (hold, deletions) = (self.clone(), if goes_later { Vec::new() } else { self.let_go()? });
-        Ok(async move {
+        Ok(Box::pin(async move {
             let mut result = Ok(());
             for deletion in deletions {
                 result = result.and(hold.confirm(verb, deletion).await);
             }
             result
-        })
+        }))
     }
 
     async fn confirm(&self, verb: &'static str, mut deletion: Deletion) -> Result<()> {
