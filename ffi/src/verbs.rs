@@ -46,7 +46,7 @@ pub(crate) fn get<H: Object>(given: *const H::Opaque) -> Result<Arc<H>> {
 }
 
 fn argument(name: &str) -> &str {
-    name.trim_start_matches("zkr_")
+    name.strip_prefix("zkr_").unwrap_or(name)
 }
 
 /// A handle that has verbs, without its type. What all verbs have in common is there once: there are three hundred of them.
