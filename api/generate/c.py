@@ -116,6 +116,13 @@ def places(verb: Verb) -> str:
     return f"Ok(({', '.join(made)}))"
 
 
+def places_type(verb: Verb) -> str:
+    """The type of what `places` makes."""
+    kinds = [OUTPUTS[kind] for _, kind, _ in verb.outputs]
+    made = [f"{kind.place}<{kind.c.removeprefix('*mut ')}>" for kind in kinds]
+    return made[0] if len(made) == 1 else f"({', '.join(made)})"
+
+
 def c_outputs(verb: Verb) -> list[str]:
     return [f"{name}: *mut {OUTPUTS[kind].c}" for name, kind, _ in verb.outputs]
 
@@ -142,18 +149,29 @@ def waiting(of: Description, verb: Verb) -> list[str]:
     out_names = [name for name, _, _ in verb.outputs]
     given = ", ".join([of.argument, *c_input_names(verb)])
 
-    def waits(how: str) -> str:
-        return f"verbs::wait({of.argument}, {how}, error, || {places(verb)}, {begin(of, verb)})"
+    both = plain.removeprefix("zkr_")
 
-    def starts(how: str) -> str:
-        return f"verbs::start({of.argument}, {how}, callback, user_data, {begin(of, verb)})"
+    def waits(token: str) -> str:
+        return f"{both}({given}, Way::Waits {{ {token}, error, place: &|| {places(verb)} }})"
 
+    def starts(token: str) -> str:
+        return f"{both}({given}, Way::Starts {{ {token}, callback, user_data }})"
+
+    way = f"way: Way<'_, {places_type(verb)}, {callback}>"
+    listed = ", ".join([f"{of.argument}: *const {of.type}", *inputs, way])
+    many = '#[expect(clippy::too_many_arguments, reason = "the verb has as many")]\n'
+    # One beginning for both ways: each is a type of its own, and what is made of it is compiled for each type.
+    shared = (
+        f"{many if listed.count(': ') > 7 else ''}fn {both}({listed}) -> zkr_status "
+        f"{{\nverbs::call({of.argument}, way, {begin(of, verb)})\n}}\n"
+    )
     once = "ZKR_OK says that the callback will be called exactly once."
     background = f"{plain} in the background{verb.note}. {once}"
     if not verb.cancellable:
         return [
-            Function(of, verb, "", verb.doc).written([*inputs, *outputs, error], waits("null()")),
-            Function(of, verb, "_async", background).written([*inputs, *ending], starts("null()")),
+            Function(of, verb, "", verb.doc).written([*inputs, *outputs, error], waits("token: null()")),
+            Function(of, verb, "_async", background).written([*inputs, *ending], starts("token: null()")),
+            shared,
         ]
     withdrawing = f"{plain} that another thread can withdraw; token may be NULL. {verb.withdrawn}".strip()
     withdrawing_async = (
@@ -167,6 +185,7 @@ def waiting(of: Description, verb: Verb) -> list[str]:
             [*inputs, *ending], f"{plain}_cancellable_async({given}, null_mut(), callback, user_data)"
         ),
         Function(of, verb, "_cancellable_async", withdrawing_async).written([*inputs, token, *ending], starts("token")),
+        shared,
     ]
 
 

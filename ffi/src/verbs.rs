@@ -70,8 +70,30 @@ fn holder<H: Object>(object: &AnyObject) -> &H {
     object.downcast_ref().expect("the type was checked at the lookup")
 }
 
+/// How a verb is called: its caller waits for it, or is told.
+pub(crate) enum Way<'a, P, C> {
+    Waits { token: *const zkr_cancel_token, error: *mut *mut zkr_error, place: &'a dyn Fn() -> Result<P> },
+    Starts { token: *const zkr_cancel_token, callback: C, user_data: *mut c_void },
+}
+
+/// Begins a verb, either way.
+pub(crate) fn call<H: Holder, P: Fill<T>, C: Report<T>, T, F>(
+    given: *const H::Opaque,
+    way: Way<'_, P, Option<C>>,
+    begin: impl FnOnce(&H) -> Result<F>,
+) -> zkr_status
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T>> + Send + 'static,
+{
+    match way {
+        Way::Waits { token, error, place } => wait(given, token, error, place, begin),
+        Way::Starts { token, callback, user_data } => start(given, token, callback, user_data, begin),
+    }
+}
+
 /// Begins a verb and waits for it.
-pub(crate) fn wait<H: Holder, P: Fill<T>, T, F>(
+fn wait<H: Holder, P: Fill<T>, T, F>(
     given: *const H::Opaque,
     token: *const zkr_cancel_token,
     error: *mut *mut zkr_error,
@@ -114,7 +136,7 @@ fn wait_any(
 }
 
 /// The same in the background. What is wrong with the arguments surfaces in the callback, like everything else.
-pub(crate) fn start<H: Holder, C: Report<T>, T, F>(
+fn start<H: Holder, C: Report<T>, T, F>(
     given: *const H::Opaque,
     token: *const zkr_cancel_token,
     callback: Option<C>,

@@ -15,7 +15,7 @@ use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
 use crate::status::zkr_status;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// Stops everybody who waits at it until it is lifted, shared with everybody who uses that path, in any language.
 pub struct zkr_barrier {
@@ -69,16 +69,7 @@ pub extern "C" fn zkr_barrier_path(barrier: *const zkr_barrier) -> *const c_char
 /// Puts the barrier up. It is no matter if it is up already.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_barrier_create(barrier: *mut zkr_barrier, error: *mut *mut zkr_error) -> zkr_status {
-    verbs::wait(
-        barrier,
-        null(),
-        error,
-        || Ok(()),
-        |it: &BarrierHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.create().await })
-        },
-    )
+    barrier_create(barrier, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_barrier_create in the background. ZKR_OK says that the callback will be called exactly once.
@@ -88,7 +79,11 @@ pub extern "C" fn zkr_barrier_create_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(barrier, null(), callback, user_data, |it: &BarrierHandle| {
+    barrier_create(barrier, Way::Starts { token: null(), callback, user_data })
+}
+
+fn barrier_create(barrier: *const zkr_barrier, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(barrier, way, |it: &BarrierHandle| {
         let core = it.core.clone();
         Ok(async move { core.create().await })
     })
@@ -97,16 +92,7 @@ pub extern "C" fn zkr_barrier_create_async(
 /// Lifts the barrier: all who wait go on. It is no matter if it is not up.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_barrier_remove(barrier: *mut zkr_barrier, error: *mut *mut zkr_error) -> zkr_status {
-    verbs::wait(
-        barrier,
-        null(),
-        error,
-        || Ok(()),
-        |it: &BarrierHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.remove().await })
-        },
-    )
+    barrier_remove(barrier, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_barrier_remove in the background. ZKR_OK says that the callback will be called exactly once.
@@ -116,7 +102,11 @@ pub extern "C" fn zkr_barrier_remove_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(barrier, null(), callback, user_data, |it: &BarrierHandle| {
+    barrier_remove(barrier, Way::Starts { token: null(), callback, user_data })
+}
+
+fn barrier_remove(barrier: *const zkr_barrier, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(barrier, way, |it: &BarrierHandle| {
         let core = it.core.clone();
         Ok(async move { core.remove().await })
     })
@@ -129,16 +119,7 @@ pub extern "C" fn zkr_barrier_is_up(
     is_up: *mut bool,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        barrier,
-        null(),
-        error,
-        || Place::required("is_up", is_up),
-        |it: &BarrierHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.is_up().await })
-        },
-    )
+    barrier_is_up(barrier, Way::Waits { token: null(), error, place: &|| Place::required("is_up", is_up) })
 }
 
 /// zkr_barrier_is_up in the background; the answer is whether it is up. ZKR_OK says that the callback will be called
@@ -149,7 +130,11 @@ pub extern "C" fn zkr_barrier_is_up_async(
     callback: zkr_answer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(barrier, null(), callback, user_data, |it: &BarrierHandle| {
+    barrier_is_up(barrier, Way::Starts { token: null(), callback, user_data })
+}
+
+fn barrier_is_up(barrier: *const zkr_barrier, way: Way<'_, Place<bool>, zkr_answer_callback>) -> zkr_status {
+    verbs::call(barrier, way, |it: &BarrierHandle| {
         let core = it.core.clone();
         Ok(async move { core.is_up().await })
     })
@@ -189,17 +174,7 @@ pub extern "C" fn zkr_barrier_wait_cancellable(
     token: *mut zkr_cancel_token,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        barrier,
-        token,
-        error,
-        || Ok(()),
-        |it: &BarrierHandle| {
-            let core = it.core.clone();
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(async move { core.wait(timeout_ms).await })
-        },
-    )
+    barrier_wait(barrier, timeout_ms, Way::Waits { token, error, place: &|| Ok(()) })
 }
 
 /// zkr_barrier_wait in the background. ZKR_OK says that the callback will be called exactly once.
@@ -222,7 +197,15 @@ pub extern "C" fn zkr_barrier_wait_cancellable_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(barrier, token, callback, user_data, |it: &BarrierHandle| {
+    barrier_wait(barrier, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn barrier_wait(
+    barrier: *const zkr_barrier,
+    timeout_ms: i64,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(barrier, way, |it: &BarrierHandle| {
         let core = it.core.clone();
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(async move { core.wait(timeout_ms).await })

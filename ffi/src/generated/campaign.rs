@@ -17,6 +17,7 @@ use crate::input::{HandlePlace, Place};
 use crate::lists::{zkr_contenders, zkr_contenders_callback};
 use crate::status::zkr_status;
 use crate::verbs;
+use crate::verbs::Way;
 
 /// Stands, and waits up to timeout_ms until this candidate leads: 0 is one attempt, any negative is for ever.
 ///
@@ -42,15 +43,10 @@ pub extern "C" fn zkr_election_campaign_cancellable(
     leadership: *mut *mut zkr_leadership,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    election_campaign(
         election,
-        token,
-        error,
-        || Ok(HandlePlace::optional(leadership)),
-        |it: &ElectionHandle| {
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(election::campaign(&it.core, timeout_ms))
-        },
+        timeout_ms,
+        Way::Waits { token, error, place: &|| Ok(HandlePlace::optional(leadership)) },
     )
 }
 
@@ -74,7 +70,15 @@ pub extern "C" fn zkr_election_campaign_cancellable_async(
     callback: zkr_leadership_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(election, token, callback, user_data, |it: &ElectionHandle| {
+    election_campaign(election, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn election_campaign(
+    election: *const zkr_election,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_leadership>, zkr_leadership_callback>,
+) -> zkr_status {
+    verbs::call(election, way, |it: &ElectionHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(election::campaign(&it.core, timeout_ms))
     })
@@ -137,16 +141,10 @@ pub extern "C" fn zkr_election_transfer(
     leads: *mut bool,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    election_transfer(
         election,
-        null(),
-        error,
-        || Ok(Place::optional(leads)),
-        |it: &ElectionHandle| {
-            let core = it.core.clone();
-            let to = input::text("to", to)?;
-            Ok(async move { core.transfer(&to).await })
-        },
+        to,
+        Way::Waits { token: null(), error, place: &|| Ok(Place::optional(leads)) },
     )
 }
 
@@ -158,7 +156,15 @@ pub extern "C" fn zkr_election_transfer_async(
     callback: zkr_answer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(election, null(), callback, user_data, |it: &ElectionHandle| {
+    election_transfer(election, to, Way::Starts { token: null(), callback, user_data })
+}
+
+fn election_transfer(
+    election: *const zkr_election,
+    to: *const c_char,
+    way: Way<'_, Place<bool>, zkr_answer_callback>,
+) -> zkr_status {
+    verbs::call(election, way, |it: &ElectionHandle| {
         let core = it.core.clone();
         let to = input::text("to", to)?;
         Ok(async move { core.transfer(&to).await })
@@ -169,7 +175,7 @@ pub extern "C" fn zkr_election_transfer_async(
 /// and it goes on in the background.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_election_resign(election: *mut zkr_election, error: *mut *mut zkr_error) -> zkr_status {
-    verbs::wait(election, null(), error, || Ok(()), |it: &ElectionHandle| Ok(it.core.resign()))
+    election_resign(election, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_election_resign in the background. ZKR_OK says that the callback will be called exactly once.
@@ -179,7 +185,11 @@ pub extern "C" fn zkr_election_resign_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(election, null(), callback, user_data, |it: &ElectionHandle| Ok(it.core.resign()))
+    election_resign(election, Way::Starts { token: null(), callback, user_data })
+}
+
+fn election_resign(election: *const zkr_election, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(election, way, |it: &ElectionHandle| Ok(it.core.resign()))
 }
 
 /// Whether this candidate certainly leads at this moment: a comparison of clocks, no request.
@@ -196,15 +206,9 @@ pub extern "C" fn zkr_election_leader(
     leader: *mut *mut zkr_leader,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    election_leader(
         election,
-        null(),
-        error,
-        || HandlePlace::required("leader", leader),
-        |it: &ElectionHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.leader().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("leader", leader) },
     )
 }
 
@@ -215,7 +219,14 @@ pub extern "C" fn zkr_election_leader_async(
     callback: zkr_leader_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(election, null(), callback, user_data, |it: &ElectionHandle| {
+    election_leader(election, Way::Starts { token: null(), callback, user_data })
+}
+
+fn election_leader(
+    election: *const zkr_election,
+    way: Way<'_, HandlePlace<zkr_leader>, zkr_leader_callback>,
+) -> zkr_status {
+    verbs::call(election, way, |it: &ElectionHandle| {
         let core = it.core.clone();
         Ok(async move { core.leader().await })
     })
@@ -229,15 +240,9 @@ pub extern "C" fn zkr_election_candidates(
     candidates: *mut *mut zkr_contenders,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    election_candidates(
         election,
-        null(),
-        error,
-        || HandlePlace::required("candidates", candidates),
-        |it: &ElectionHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.candidates().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("candidates", candidates) },
     )
 }
 
@@ -248,7 +253,14 @@ pub extern "C" fn zkr_election_candidates_async(
     callback: zkr_contenders_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(election, null(), callback, user_data, |it: &ElectionHandle| {
+    election_candidates(election, Way::Starts { token: null(), callback, user_data })
+}
+
+fn election_candidates(
+    election: *const zkr_election,
+    way: Way<'_, HandlePlace<zkr_contenders>, zkr_contenders_callback>,
+) -> zkr_status {
+    verbs::call(election, way, |it: &ElectionHandle| {
         let core = it.core.clone();
         Ok(async move { core.candidates().await })
     })

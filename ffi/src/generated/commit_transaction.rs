@@ -12,6 +12,7 @@ use crate::error::zkr_error;
 use crate::input::{HandlePlace, Place};
 use crate::status::zkr_status;
 use crate::verbs;
+use crate::verbs::Way;
 
 /// By which name it began; NULL for a handle that cannot be used. Valid until it is freed.
 #[unsafe(no_mangle)]
@@ -73,16 +74,10 @@ pub extern "C" fn zkr_commit_transaction_outcome_cancellable(
     decided: *mut zkr_outcome,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    commit_transaction_outcome(
         commit_transaction,
-        token,
-        error,
-        || Place::required("decided", decided),
-        |it: &CommitTransactionHandle| {
-            let core = it.core.clone();
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(async move { core.outcome(timeout_ms).await })
-        },
+        timeout_ms,
+        Way::Waits { token, error, place: &|| Place::required("decided", decided) },
     )
 }
 
@@ -113,7 +108,15 @@ pub extern "C" fn zkr_commit_transaction_outcome_cancellable_async(
     callback: zkr_outcome_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(commit_transaction, token, callback, user_data, |it: &CommitTransactionHandle| {
+    commit_transaction_outcome(commit_transaction, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn commit_transaction_outcome(
+    commit_transaction: *const zkr_commit_transaction,
+    timeout_ms: i64,
+    way: Way<'_, Place<zkr_outcome>, zkr_outcome_callback>,
+) -> zkr_status {
+    verbs::call(commit_transaction, way, |it: &CommitTransactionHandle| {
         let core = it.core.clone();
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(async move { core.outcome(timeout_ms).await })

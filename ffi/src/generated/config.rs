@@ -12,7 +12,7 @@ use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
 use crate::status::zkr_status;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// A value at a path, shared with everybody who reads or sets it, in any language. A version counts its changes; 0 is
 /// that of its creation.
@@ -73,14 +73,12 @@ pub extern "C" fn zkr_config_get(
     version: *mut i32,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    config_get(
         config,
-        null(),
-        error,
-        || Ok((HandlePlace::required("value", value)?, Place::optional(version))),
-        |it: &ConfigHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.get().await })
+        Way::Waits {
+            token: null(),
+            error,
+            place: &|| Ok((HandlePlace::required("value", value)?, Place::optional(version))),
         },
     )
 }
@@ -92,7 +90,14 @@ pub extern "C" fn zkr_config_get_async(
     callback: zkr_versioned_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(config, null(), callback, user_data, |it: &ConfigHandle| {
+    config_get(config, Way::Starts { token: null(), callback, user_data })
+}
+
+fn config_get(
+    config: *const zkr_config,
+    way: Way<'_, (HandlePlace<zkr_buffer>, Place<i32>), zkr_versioned_callback>,
+) -> zkr_status {
+    verbs::call(config, way, |it: &ConfigHandle| {
         let core = it.core.clone();
         Ok(async move { core.get().await })
     })
@@ -112,17 +117,12 @@ pub extern "C" fn zkr_config_set(
     new_version: *mut i32,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    config_set(
         config,
-        null(),
-        error,
-        || Ok(Place::optional(new_version)),
-        |it: &ConfigHandle| {
-            let core = it.core.clone();
-            let value = input::bytes("value", value, size)?;
-            let version = input::version(version)?;
-            Ok(async move { core.set(&value, version).await })
-        },
+        value,
+        size,
+        version,
+        Way::Waits { token: null(), error, place: &|| Ok(Place::optional(new_version)) },
     )
 }
 
@@ -137,7 +137,17 @@ pub extern "C" fn zkr_config_set_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(config, null(), callback, user_data, |it: &ConfigHandle| {
+    config_set(config, value, size, version, Way::Starts { token: null(), callback, user_data })
+}
+
+fn config_set(
+    config: *const zkr_config,
+    value: *const c_void,
+    size: usize,
+    version: i32,
+    way: Way<'_, Place<i32>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(config, way, |it: &ConfigHandle| {
         let core = it.core.clone();
         let value = input::bytes("value", value, size)?;
         let version = input::version(version)?;
@@ -157,16 +167,11 @@ pub extern "C" fn zkr_config_create(
     new_version: *mut i32,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    config_create(
         config,
-        null(),
-        error,
-        || Ok(Place::optional(new_version)),
-        |it: &ConfigHandle| {
-            let core = it.core.clone();
-            let value = input::bytes("value", value, size)?;
-            Ok(async move { core.create(&value).await })
-        },
+        value,
+        size,
+        Way::Waits { token: null(), error, place: &|| Ok(Place::optional(new_version)) },
     )
 }
 
@@ -180,7 +185,16 @@ pub extern "C" fn zkr_config_create_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(config, null(), callback, user_data, |it: &ConfigHandle| {
+    config_create(config, value, size, Way::Starts { token: null(), callback, user_data })
+}
+
+fn config_create(
+    config: *const zkr_config,
+    value: *const c_void,
+    size: usize,
+    way: Way<'_, Place<i32>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(config, way, |it: &ConfigHandle| {
         let core = it.core.clone();
         let value = input::bytes("value", value, size)?;
         Ok(async move { core.create(&value).await })
@@ -199,17 +213,12 @@ pub extern "C" fn zkr_config_compare_and_set(
     is_set: *mut bool,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    config_compare_and_set(
         config,
-        null(),
-        error,
-        || Place::required("is_set", is_set),
-        |it: &ConfigHandle| {
-            let core = it.core.clone();
-            let value = input::bytes("value", value, size)?;
-            let version = input::version(version)?;
-            Ok(async move { core.compare_and_set(&value, version).await })
-        },
+        value,
+        size,
+        version,
+        Way::Waits { token: null(), error, place: &|| Place::required("is_set", is_set) },
     )
 }
 
@@ -224,7 +233,17 @@ pub extern "C" fn zkr_config_compare_and_set_async(
     callback: zkr_answer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(config, null(), callback, user_data, |it: &ConfigHandle| {
+    config_compare_and_set(config, value, size, version, Way::Starts { token: null(), callback, user_data })
+}
+
+fn config_compare_and_set(
+    config: *const zkr_config,
+    value: *const c_void,
+    size: usize,
+    version: i32,
+    way: Way<'_, Place<bool>, zkr_answer_callback>,
+) -> zkr_status {
+    verbs::call(config, way, |it: &ConfigHandle| {
         let core = it.core.clone();
         let value = input::bytes("value", value, size)?;
         let version = input::version(version)?;

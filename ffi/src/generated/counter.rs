@@ -16,7 +16,7 @@ use crate::options::choice;
 use crate::sized::SelfSized;
 use crate::status::zkr_status;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// A number that many count on. Every change is applied exactly once, also when its answer gets lost; where that cannot
 /// be known any more, it is ZKR_CONNECTION_LOST. A counter that does not exist is 0, and the first change creates it.
@@ -141,16 +141,7 @@ pub extern "C" fn zkr_counter_get(
     value: *mut i64,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        counter,
-        null(),
-        error,
-        || Place::required("value", value),
-        |it: &CounterHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.get().await })
-        },
-    )
+    counter_get(counter, Way::Waits { token: null(), error, place: &|| Place::required("value", value) })
 }
 
 /// zkr_counter_get in the background; the number is the value. ZKR_OK says that the callback will be called exactly
@@ -161,7 +152,11 @@ pub extern "C" fn zkr_counter_get_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(counter, null(), callback, user_data, |it: &CounterHandle| {
+    counter_get(counter, Way::Starts { token: null(), callback, user_data })
+}
+
+fn counter_get(counter: *const zkr_counter, way: Way<'_, Place<i64>, zkr_number_callback>) -> zkr_status {
+    verbs::call(counter, way, |it: &CounterHandle| {
         let core = it.core.clone();
         Ok(async move { core.get().await })
     })
@@ -176,16 +171,7 @@ pub extern "C" fn zkr_counter_add(
     value: *mut i64,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        counter,
-        null(),
-        error,
-        || Ok(Place::optional(value)),
-        |it: &CounterHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.add(n).await })
-        },
-    )
+    counter_add(counter, n, Way::Waits { token: null(), error, place: &|| Ok(Place::optional(value)) })
 }
 
 /// zkr_counter_add in the background; the number is the new value. ZKR_OK says that the callback will be called exactly
@@ -197,7 +183,15 @@ pub extern "C" fn zkr_counter_add_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(counter, null(), callback, user_data, |it: &CounterHandle| {
+    counter_add(counter, n, Way::Starts { token: null(), callback, user_data })
+}
+
+fn counter_add(
+    counter: *const zkr_counter,
+    n: i64,
+    way: Way<'_, Place<i64>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(counter, way, |it: &CounterHandle| {
         let core = it.core.clone();
         Ok(async move { core.add(n).await })
     })
@@ -210,16 +204,7 @@ pub extern "C" fn zkr_counter_set(
     value: i64,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        counter,
-        null(),
-        error,
-        || Ok(()),
-        |it: &CounterHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.set(value).await })
-        },
-    )
+    counter_set(counter, value, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_counter_set in the background. ZKR_OK says that the callback will be called exactly once.
@@ -230,7 +215,11 @@ pub extern "C" fn zkr_counter_set_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(counter, null(), callback, user_data, |it: &CounterHandle| {
+    counter_set(counter, value, Way::Starts { token: null(), callback, user_data })
+}
+
+fn counter_set(counter: *const zkr_counter, value: i64, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(counter, way, |it: &CounterHandle| {
         let core = it.core.clone();
         Ok(async move { core.set(value).await })
     })
@@ -245,15 +234,11 @@ pub extern "C" fn zkr_counter_compare_and_set(
     was_set: *mut bool,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    counter_compare_and_set(
         counter,
-        null(),
-        error,
-        || Place::required("was_set", was_set),
-        |it: &CounterHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.compare_and_set(old_value, new_value).await })
-        },
+        old_value,
+        new_value,
+        Way::Waits { token: null(), error, place: &|| Place::required("was_set", was_set) },
     )
 }
 
@@ -267,7 +252,16 @@ pub extern "C" fn zkr_counter_compare_and_set_async(
     callback: zkr_answer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(counter, null(), callback, user_data, |it: &CounterHandle| {
+    counter_compare_and_set(counter, old_value, new_value, Way::Starts { token: null(), callback, user_data })
+}
+
+fn counter_compare_and_set(
+    counter: *const zkr_counter,
+    old_value: i64,
+    new_value: i64,
+    way: Way<'_, Place<bool>, zkr_answer_callback>,
+) -> zkr_status {
+    verbs::call(counter, way, |it: &CounterHandle| {
         let core = it.core.clone();
         Ok(async move { core.compare_and_set(old_value, new_value).await })
     })

@@ -26,7 +26,7 @@ use crate::options;
 use crate::queue::{zkr_queue, zkr_queue_options};
 use crate::status::zkr_status;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// Items that are taken when they are due, the first due first, by the clocks of those who put and take them.
 pub struct zkr_delay_queue {
@@ -83,15 +83,10 @@ pub extern "C" fn zkr_delay_queue_get_cancellable(
     data: *mut *mut zkr_buffer,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    delay_queue_get(
         delay_queue,
-        token,
-        error,
-        || HandlePlace::required("data", data),
-        |it: &DelayQueueHandle| {
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::get(&it.core, timeout_ms))
-        },
+        timeout_ms,
+        Way::Waits { token, error, place: &|| HandlePlace::required("data", data) },
     )
 }
 
@@ -115,7 +110,15 @@ pub extern "C" fn zkr_delay_queue_get_cancellable_async(
     callback: zkr_buffer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, token, callback, user_data, |it: &DelayQueueHandle| {
+    delay_queue_get(delay_queue, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn delay_queue_get(
+    delay_queue: *const zkr_delay_queue,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_buffer>, zkr_buffer_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::get(&it.core, timeout_ms))
     })
@@ -146,15 +149,10 @@ pub extern "C" fn zkr_delay_queue_claim_cancellable(
     item: *mut *mut zkr_item,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    delay_queue_claim(
         delay_queue,
-        token,
-        error,
-        || HandlePlace::required("item", item),
-        |it: &DelayQueueHandle| {
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::claim(&it.core, timeout_ms))
-        },
+        timeout_ms,
+        Way::Waits { token, error, place: &|| HandlePlace::required("item", item) },
     )
 }
 
@@ -178,7 +176,15 @@ pub extern "C" fn zkr_delay_queue_claim_cancellable_async(
     callback: zkr_item_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, token, callback, user_data, |it: &DelayQueueHandle| {
+    delay_queue_claim(delay_queue, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn delay_queue_claim(
+    delay_queue: *const zkr_delay_queue,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_item>, zkr_item_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::claim(&it.core, timeout_ms))
     })
@@ -209,16 +215,11 @@ pub extern "C" fn zkr_delay_queue_claim_many_cancellable(
     items: *mut *mut zkr_items,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    delay_queue_claim_many(
         delay_queue,
-        token,
-        error,
-        || HandlePlace::required("items", items),
-        |it: &DelayQueueHandle| {
-            let n = input::count("n", n)?;
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::claim_many(&it.core, n, timeout_ms))
-        },
+        n,
+        timeout_ms,
+        Way::Waits { token, error, place: &|| HandlePlace::required("items", items) },
     )
 }
 
@@ -244,7 +245,16 @@ pub extern "C" fn zkr_delay_queue_claim_many_cancellable_async(
     callback: zkr_items_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, token, callback, user_data, |it: &DelayQueueHandle| {
+    delay_queue_claim_many(delay_queue, n, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn delay_queue_claim_many(
+    delay_queue: *const zkr_delay_queue,
+    n: usize,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_items>, zkr_items_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| {
         let n = input::count("n", n)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::claim_many(&it.core, n, timeout_ms))
@@ -260,16 +270,7 @@ pub extern "C" fn zkr_delay_queue_ack_many(
     count: usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        delay_queue,
-        null(),
-        error,
-        || Ok(()),
-        |it: &DelayQueueHandle| {
-            let items = items::claimed("items", items, count)?;
-            Ok(drive::ack_many(&it.core, items))
-        },
-    )
+    delay_queue_ack_many(delay_queue, items, count, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_delay_queue_ack_many in the background. ZKR_OK says that the callback will be called exactly once.
@@ -281,7 +282,16 @@ pub extern "C" fn zkr_delay_queue_ack_many_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, null(), callback, user_data, |it: &DelayQueueHandle| {
+    delay_queue_ack_many(delay_queue, items, count, Way::Starts { token: null(), callback, user_data })
+}
+
+fn delay_queue_ack_many(
+    delay_queue: *const zkr_delay_queue,
+    items: *const *mut zkr_item,
+    count: usize,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| {
         let items = items::claimed("items", items, count)?;
         Ok(drive::ack_many(&it.core, items))
     })
@@ -310,15 +320,9 @@ pub extern "C" fn zkr_delay_queue_peek(
     data: *mut *mut zkr_buffer,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    delay_queue_peek(
         delay_queue,
-        null(),
-        error,
-        || HandlePlace::required("data", data),
-        |it: &DelayQueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.peek().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("data", data) },
     )
 }
 
@@ -330,7 +334,14 @@ pub extern "C" fn zkr_delay_queue_peek_async(
     callback: zkr_buffer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, null(), callback, user_data, |it: &DelayQueueHandle| {
+    delay_queue_peek(delay_queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn delay_queue_peek(
+    delay_queue: *const zkr_delay_queue,
+    way: Way<'_, HandlePlace<zkr_buffer>, zkr_buffer_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.peek().await })
     })
@@ -343,15 +354,9 @@ pub extern "C" fn zkr_delay_queue_len(
     items: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    delay_queue_len(
         delay_queue,
-        null(),
-        error,
-        || Place::required("items", items),
-        |it: &DelayQueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.len().await })
-        },
+        Way::Waits { token: null(), error, place: &|| Place::required("items", items) },
     )
 }
 
@@ -363,7 +368,14 @@ pub extern "C" fn zkr_delay_queue_len_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, null(), callback, user_data, |it: &DelayQueueHandle| {
+    delay_queue_len(delay_queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn delay_queue_len(
+    delay_queue: *const zkr_delay_queue,
+    way: Way<'_, Place<usize>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.len().await })
     })
@@ -377,15 +389,9 @@ pub extern "C" fn zkr_delay_queue_stats(
     stats: *mut zkr_queue_counts,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    delay_queue_stats(
         delay_queue,
-        null(),
-        error,
-        || Place::required("stats", stats),
-        |it: &DelayQueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.stats().await })
-        },
+        Way::Waits { token: null(), error, place: &|| Place::required("stats", stats) },
     )
 }
 
@@ -396,7 +402,14 @@ pub extern "C" fn zkr_delay_queue_stats_async(
     callback: zkr_queue_counts_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, null(), callback, user_data, |it: &DelayQueueHandle| {
+    delay_queue_stats(delay_queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn delay_queue_stats(
+    delay_queue: *const zkr_delay_queue,
+    way: Way<'_, Place<zkr_queue_counts>, zkr_queue_counts_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.stats().await })
     })
@@ -410,15 +423,9 @@ pub extern "C" fn zkr_delay_queue_items(
     items: *mut *mut zkr_payloads,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    delay_queue_items(
         delay_queue,
-        null(),
-        error,
-        || HandlePlace::required("items", items),
-        |it: &DelayQueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.items().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("items", items) },
     )
 }
 
@@ -429,7 +436,14 @@ pub extern "C" fn zkr_delay_queue_items_async(
     callback: zkr_payloads_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, null(), callback, user_data, |it: &DelayQueueHandle| {
+    delay_queue_items(delay_queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn delay_queue_items(
+    delay_queue: *const zkr_delay_queue,
+    way: Way<'_, HandlePlace<zkr_payloads>, zkr_payloads_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.items().await })
     })
@@ -460,12 +474,9 @@ pub extern "C" fn zkr_delay_queue_dead_letters(
     letters: *mut *mut zkr_dead_letters,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    delay_queue_dead_letters(
         delay_queue,
-        null(),
-        error,
-        || HandlePlace::required("letters", letters),
-        |it: &DelayQueueHandle| Ok(drive::dead_letters(&it.core)),
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("letters", letters) },
     )
 }
 
@@ -476,9 +487,14 @@ pub extern "C" fn zkr_delay_queue_dead_letters_async(
     callback: zkr_dead_letters_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, null(), callback, user_data, |it: &DelayQueueHandle| {
-        Ok(drive::dead_letters(&it.core))
-    })
+    delay_queue_dead_letters(delay_queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn delay_queue_dead_letters(
+    delay_queue: *const zkr_delay_queue,
+    way: Way<'_, HandlePlace<zkr_dead_letters>, zkr_dead_letters_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| Ok(drive::dead_letters(&it.core)))
 }
 
 /// Puts the dead letters back into their queue, as new items: of the queue, or of its dead letters, which is the same.
@@ -489,15 +505,9 @@ pub extern "C" fn zkr_delay_queue_replay(
     replayed: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    delay_queue_replay(
         delay_queue,
-        null(),
-        error,
-        || Ok(Place::optional(replayed)),
-        |it: &DelayQueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.replay().await })
-        },
+        Way::Waits { token: null(), error, place: &|| Ok(Place::optional(replayed)) },
     )
 }
 
@@ -509,7 +519,14 @@ pub extern "C" fn zkr_delay_queue_replay_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, null(), callback, user_data, |it: &DelayQueueHandle| {
+    delay_queue_replay(delay_queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn delay_queue_replay(
+    delay_queue: *const zkr_delay_queue,
+    way: Way<'_, Place<usize>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.replay().await })
     })
@@ -525,16 +542,10 @@ pub extern "C" fn zkr_delay_queue_replay_one(
     replayed: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    delay_queue_replay_one(
         delay_queue,
-        null(),
-        error,
-        || Ok(Place::optional(replayed)),
-        |it: &DelayQueueHandle| {
-            let core = it.core.clone();
-            let id = input::text("id", id)?;
-            Ok(async move { core.replay_one(&id).await })
-        },
+        id,
+        Way::Waits { token: null(), error, place: &|| Ok(Place::optional(replayed)) },
     )
 }
 
@@ -547,7 +558,15 @@ pub extern "C" fn zkr_delay_queue_replay_one_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, null(), callback, user_data, |it: &DelayQueueHandle| {
+    delay_queue_replay_one(delay_queue, id, Way::Starts { token: null(), callback, user_data })
+}
+
+fn delay_queue_replay_one(
+    delay_queue: *const zkr_delay_queue,
+    id: *const c_char,
+    way: Way<'_, Place<usize>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| {
         let core = it.core.clone();
         let id = input::text("id", id)?;
         Ok(async move { core.replay_one(&id).await })
@@ -564,16 +583,10 @@ pub extern "C" fn zkr_delay_queue_purge(
     purged: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    delay_queue_purge(
         delay_queue,
-        null(),
-        error,
-        || Ok(Place::optional(purged)),
-        |it: &DelayQueueHandle| {
-            let core = it.core.clone();
-            let older_than_ms = input::millis("older_than_ms", older_than_ms)?;
-            Ok(async move { core.purge(older_than_ms).await })
-        },
+        older_than_ms,
+        Way::Waits { token: null(), error, place: &|| Ok(Place::optional(purged)) },
     )
 }
 
@@ -586,7 +599,15 @@ pub extern "C" fn zkr_delay_queue_purge_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, null(), callback, user_data, |it: &DelayQueueHandle| {
+    delay_queue_purge(delay_queue, older_than_ms, Way::Starts { token: null(), callback, user_data })
+}
+
+fn delay_queue_purge(
+    delay_queue: *const zkr_delay_queue,
+    older_than_ms: i64,
+    way: Way<'_, Place<usize>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| {
         let core = it.core.clone();
         let older_than_ms = input::millis("older_than_ms", older_than_ms)?;
         Ok(async move { core.purge(older_than_ms).await })
@@ -658,17 +679,13 @@ pub extern "C" fn zkr_delay_queue_put_cancellable(
     token: *mut zkr_cancel_token,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    delay_queue_put(
         delay_queue,
-        token,
-        error,
-        || Ok(()),
-        |it: &DelayQueueHandle| {
-            let data = input::bytes("data", data, size)?;
-            let delay_ms = input::millis("delay_ms", delay_ms)?;
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::put_delayed(&it.core, data, delay_ms, None, timeout_ms))
-        },
+        data,
+        size,
+        delay_ms,
+        timeout_ms,
+        Way::Waits { token, error, place: &|| Ok(()) },
     )
 }
 
@@ -707,7 +724,18 @@ pub extern "C" fn zkr_delay_queue_put_cancellable_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, token, callback, user_data, |it: &DelayQueueHandle| {
+    delay_queue_put(delay_queue, data, size, delay_ms, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn delay_queue_put(
+    delay_queue: *const zkr_delay_queue,
+    data: *const c_void,
+    size: usize,
+    delay_ms: i64,
+    timeout_ms: i64,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| {
         let data = input::bytes("data", data, size)?;
         let delay_ms = input::millis("delay_ms", delay_ms)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
@@ -751,18 +779,14 @@ pub extern "C" fn zkr_delay_queue_put_with_cancellable(
     token: *mut zkr_cancel_token,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    delay_queue_put_with(
         delay_queue,
-        token,
-        error,
-        || Ok(()),
-        |it: &DelayQueueHandle| {
-            let data = input::bytes("data", data, size)?;
-            let delay_ms = input::millis("delay_ms", delay_ms)?;
-            let key = input::text("key", key)?;
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::put_delayed(&it.core, data, delay_ms, Some(key), timeout_ms))
-        },
+        data,
+        size,
+        delay_ms,
+        key,
+        timeout_ms,
+        Way::Waits { token, error, place: &|| Ok(()) },
     )
 }
 
@@ -804,7 +828,27 @@ pub extern "C" fn zkr_delay_queue_put_with_cancellable_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(delay_queue, token, callback, user_data, |it: &DelayQueueHandle| {
+    delay_queue_put_with(
+        delay_queue,
+        data,
+        size,
+        delay_ms,
+        key,
+        timeout_ms,
+        Way::Starts { token, callback, user_data },
+    )
+}
+
+fn delay_queue_put_with(
+    delay_queue: *const zkr_delay_queue,
+    data: *const c_void,
+    size: usize,
+    delay_ms: i64,
+    key: *const c_char,
+    timeout_ms: i64,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(delay_queue, way, |it: &DelayQueueHandle| {
         let data = input::bytes("data", data, size)?;
         let delay_ms = input::millis("delay_ms", delay_ms)?;
         let key = input::text("key", key)?;

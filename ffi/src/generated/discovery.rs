@@ -18,7 +18,7 @@ use crate::services;
 use crate::services::{GivenPickBy, zkr_registration, zkr_registration_callback, zkr_service};
 use crate::status::zkr_status;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// Services below a path, and their instances, shared with everybody who uses that path, Curator's users too.
 pub struct zkr_discovery {
@@ -83,16 +83,10 @@ pub extern "C" fn zkr_discovery_register(
     registration: *mut *mut zkr_registration,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    discovery_register(
         discovery,
-        null(),
-        error,
-        || HandlePlace::required("registration", registration),
-        |it: &DiscoveryHandle| {
-            let core = it.core.clone();
-            let service = services::service(service)?;
-            Ok(async move { drive::register(&core, service).await })
-        },
+        service,
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("registration", registration) },
     )
 }
 
@@ -104,7 +98,15 @@ pub extern "C" fn zkr_discovery_register_async(
     callback: zkr_registration_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(discovery, null(), callback, user_data, |it: &DiscoveryHandle| {
+    discovery_register(discovery, service, Way::Starts { token: null(), callback, user_data })
+}
+
+fn discovery_register(
+    discovery: *const zkr_discovery,
+    service: *const zkr_service,
+    way: Way<'_, HandlePlace<zkr_registration>, zkr_registration_callback>,
+) -> zkr_status {
+    verbs::call(discovery, way, |it: &DiscoveryHandle| {
         let core = it.core.clone();
         let service = services::service(service)?;
         Ok(async move { drive::register(&core, service).await })
@@ -120,16 +122,10 @@ pub extern "C" fn zkr_discovery_instances(
     found: *mut *mut zkr_instances,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    discovery_instances(
         discovery,
-        null(),
-        error,
-        || HandlePlace::required("found", found),
-        |it: &DiscoveryHandle| {
-            let core = it.core.clone();
-            let name = input::text("name", name)?;
-            Ok(async move { core.instances(&name).await })
-        },
+        name,
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("found", found) },
     )
 }
 
@@ -141,7 +137,15 @@ pub extern "C" fn zkr_discovery_instances_async(
     callback: zkr_instances_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(discovery, null(), callback, user_data, |it: &DiscoveryHandle| {
+    discovery_instances(discovery, name, Way::Starts { token: null(), callback, user_data })
+}
+
+fn discovery_instances(
+    discovery: *const zkr_discovery,
+    name: *const c_char,
+    way: Way<'_, HandlePlace<zkr_instances>, zkr_instances_callback>,
+) -> zkr_status {
+    verbs::call(discovery, way, |it: &DiscoveryHandle| {
         let core = it.core.clone();
         let name = input::text("name", name)?;
         Ok(async move { core.instances(&name).await })
@@ -156,15 +160,9 @@ pub extern "C" fn zkr_discovery_names(
     services: *mut *mut zkr_strings,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    discovery_names(
         discovery,
-        null(),
-        error,
-        || HandlePlace::required("services", services),
-        |it: &DiscoveryHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.names().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("services", services) },
     )
 }
 
@@ -175,7 +173,14 @@ pub extern "C" fn zkr_discovery_names_async(
     callback: zkr_strings_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(discovery, null(), callback, user_data, |it: &DiscoveryHandle| {
+    discovery_names(discovery, Way::Starts { token: null(), callback, user_data })
+}
+
+fn discovery_names(
+    discovery: *const zkr_discovery,
+    way: Way<'_, HandlePlace<zkr_strings>, zkr_strings_callback>,
+) -> zkr_status {
+    verbs::call(discovery, way, |it: &DiscoveryHandle| {
         let core = it.core.clone();
         Ok(async move { core.names().await })
     })
@@ -210,17 +215,11 @@ pub extern "C" fn zkr_discovery_pick(
     picked: *mut *mut zkr_instances,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    discovery_pick(
         discovery,
-        null(),
-        error,
-        || HandlePlace::required("picked", picked),
-        |it: &DiscoveryHandle| {
-            let core = it.core.clone();
-            let name = input::text("name", name)?;
-            let by = services::pick_by(by)?;
-            Ok(async move { async { core.pick(&name, by).await.map(Vec::from_iter) }.await })
-        },
+        name,
+        by,
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("picked", picked) },
     )
 }
 
@@ -233,7 +232,16 @@ pub extern "C" fn zkr_discovery_pick_async(
     callback: zkr_instances_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(discovery, null(), callback, user_data, |it: &DiscoveryHandle| {
+    discovery_pick(discovery, name, by, Way::Starts { token: null(), callback, user_data })
+}
+
+fn discovery_pick(
+    discovery: *const zkr_discovery,
+    name: *const c_char,
+    by: GivenPickBy,
+    way: Way<'_, HandlePlace<zkr_instances>, zkr_instances_callback>,
+) -> zkr_status {
+    verbs::call(discovery, way, |it: &DiscoveryHandle| {
         let core = it.core.clone();
         let name = input::text("name", name)?;
         let by = services::pick_by(by)?;

@@ -17,7 +17,7 @@ use crate::input;
 use crate::input::{HandlePlace, to_c};
 use crate::status::zkr_status;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// Lets its parties begin together and end together, round after round. A handle is one member, which enters and
 /// leaves; a member that dies frees the others.
@@ -145,17 +145,7 @@ pub extern "C" fn zkr_double_barrier_enter_cancellable(
     token: *mut zkr_cancel_token,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        double_barrier,
-        token,
-        error,
-        || Ok(()),
-        |it: &DoubleBarrierHandle| {
-            let core = it.core.clone();
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(async move { drive::enter(&core, timeout_ms).await })
-        },
-    )
+    double_barrier_enter(double_barrier, timeout_ms, Way::Waits { token, error, place: &|| Ok(()) })
 }
 
 /// zkr_double_barrier_enter in the background. ZKR_OK says that the callback will be called exactly once.
@@ -178,7 +168,15 @@ pub extern "C" fn zkr_double_barrier_enter_cancellable_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(double_barrier, token, callback, user_data, |it: &DoubleBarrierHandle| {
+    double_barrier_enter(double_barrier, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn double_barrier_enter(
+    double_barrier: *const zkr_double_barrier,
+    timeout_ms: i64,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(double_barrier, way, |it: &DoubleBarrierHandle| {
         let core = it.core.clone();
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(async move { drive::enter(&core, timeout_ms).await })
@@ -206,17 +204,7 @@ pub extern "C" fn zkr_double_barrier_leave_cancellable(
     token: *mut zkr_cancel_token,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        double_barrier,
-        token,
-        error,
-        || Ok(()),
-        |it: &DoubleBarrierHandle| {
-            let core = it.core.clone();
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(async move { core.leave(timeout_ms).await })
-        },
-    )
+    double_barrier_leave(double_barrier, timeout_ms, Way::Waits { token, error, place: &|| Ok(()) })
 }
 
 /// zkr_double_barrier_leave in the background. ZKR_OK says that the callback will be called exactly once.
@@ -239,7 +227,15 @@ pub extern "C" fn zkr_double_barrier_leave_cancellable_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(double_barrier, token, callback, user_data, |it: &DoubleBarrierHandle| {
+    double_barrier_leave(double_barrier, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn double_barrier_leave(
+    double_barrier: *const zkr_double_barrier,
+    timeout_ms: i64,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(double_barrier, way, |it: &DoubleBarrierHandle| {
         let core = it.core.clone();
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(async move { core.leave(timeout_ms).await })

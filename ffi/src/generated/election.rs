@@ -23,7 +23,7 @@ use crate::sized::SelfSized;
 use crate::status::zkr_status;
 use crate::transaction::zkr_transaction;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// One candidate in the election of a leader. What it wins is a zkr_leadership; zkr_election_release,
 /// zkr_election_is_held and their like speak of the one won last.
@@ -129,7 +129,7 @@ pub extern "C" fn zkr_election_release(
     election: *mut zkr_election,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(election, null(), error, || Ok(()), |it: &ElectionHandle| Ok(it.core.release()))
+    election_release(election, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_election_release in the background. ZKR_OK says that the callback will be called exactly once.
@@ -139,7 +139,11 @@ pub extern "C" fn zkr_election_release_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(election, null(), callback, user_data, |it: &ElectionHandle| Ok(it.core.release()))
+    election_release(election, Way::Starts { token: null(), callback, user_data })
+}
+
+fn election_release(election: *const zkr_election, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(election, way, |it: &ElectionHandle| Ok(it.core.release()))
 }
 
 /// The same, with the confirmation left to the background: never blocks, fit for destructors and callbacks.
@@ -169,16 +173,7 @@ pub extern "C" fn zkr_election_fencing_token(election: *const zkr_election) -> u
 /// known.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_election_verify(election: *mut zkr_election, error: *mut *mut zkr_error) -> zkr_status {
-    verbs::wait(
-        election,
-        null(),
-        error,
-        || Ok(()),
-        |it: &ElectionHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.verify().await })
-        },
-    )
+    election_verify(election, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_election_verify in the background. ZKR_OK says that the callback will be called exactly once.
@@ -188,7 +183,11 @@ pub extern "C" fn zkr_election_verify_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(election, null(), callback, user_data, |it: &ElectionHandle| {
+    election_verify(election, Way::Starts { token: null(), callback, user_data })
+}
+
+fn election_verify(election: *const zkr_election, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(election, way, |it: &ElectionHandle| {
         let core = it.core.clone();
         Ok(async move { core.verify().await })
     })
@@ -278,15 +277,9 @@ pub extern "C" fn zkr_election_contenders(
     contenders: *mut *mut zkr_contenders,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    election_contenders(
         election,
-        null(),
-        error,
-        || HandlePlace::required("contenders", contenders),
-        |it: &ElectionHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.contenders().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("contenders", contenders) },
     )
 }
 
@@ -297,7 +290,14 @@ pub extern "C" fn zkr_election_contenders_async(
     callback: zkr_contenders_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(election, null(), callback, user_data, |it: &ElectionHandle| {
+    election_contenders(election, Way::Starts { token: null(), callback, user_data })
+}
+
+fn election_contenders(
+    election: *const zkr_election,
+    way: Way<'_, HandlePlace<zkr_contenders>, zkr_contenders_callback>,
+) -> zkr_status {
+    verbs::call(election, way, |it: &ElectionHandle| {
         let core = it.core.clone();
         Ok(async move { core.contenders().await })
     })
@@ -328,17 +328,11 @@ pub extern "C" fn zkr_election_revoke_cancellable(
     asked: *mut bool,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    election_revoke(
         election,
-        token,
-        error,
-        || Ok(Place::optional(asked)),
-        |it: &ElectionHandle| {
-            let core = it.core.clone();
-            let contender = input::optional_text("contender", contender)?;
-            let force_after_ms = time::from_millis("force_after_ms", force_after_ms);
-            Ok(async move { core.revoke(contender.as_deref(), force_after_ms).await })
-        },
+        contender,
+        force_after_ms,
+        Way::Waits { token, error, place: &|| Ok(Place::optional(asked)) },
     )
 }
 
@@ -372,7 +366,16 @@ pub extern "C" fn zkr_election_revoke_cancellable_async(
     callback: zkr_answer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(election, token, callback, user_data, |it: &ElectionHandle| {
+    election_revoke(election, contender, force_after_ms, Way::Starts { token, callback, user_data })
+}
+
+fn election_revoke(
+    election: *const zkr_election,
+    contender: *const c_char,
+    force_after_ms: i64,
+    way: Way<'_, Place<bool>, zkr_answer_callback>,
+) -> zkr_status {
+    verbs::call(election, way, |it: &ElectionHandle| {
         let core = it.core.clone();
         let contender = input::optional_text("contender", contender)?;
         let force_after_ms = time::from_millis("force_after_ms", force_after_ms);

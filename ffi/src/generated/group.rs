@@ -20,7 +20,7 @@ use crate::options::choice;
 use crate::sized::{Flag, SelfSized};
 use crate::status::zkr_status;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// A group of members that know each other by name. A handle is one member, once it has joined.
 pub struct zkr_group {
@@ -165,18 +165,7 @@ pub extern "C" fn zkr_group_join(
     size: usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        group,
-        null(),
-        error,
-        || Ok(()),
-        |it: &GroupHandle| {
-            let core = it.core.clone();
-            let name = input::text("name", name)?;
-            let data = input::bytes("data", data, size)?;
-            Ok(async move { core.join(&name, &data).await })
-        },
-    )
+    group_join(group, name, data, size, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_group_join in the background. ZKR_OK says that the callback will be called exactly once.
@@ -189,7 +178,17 @@ pub extern "C" fn zkr_group_join_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(group, null(), callback, user_data, |it: &GroupHandle| {
+    group_join(group, name, data, size, Way::Starts { token: null(), callback, user_data })
+}
+
+fn group_join(
+    group: *const zkr_group,
+    name: *const c_char,
+    data: *const c_void,
+    size: usize,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(group, way, |it: &GroupHandle| {
         let core = it.core.clone();
         let name = input::text("name", name)?;
         let data = input::bytes("data", data, size)?;
@@ -201,16 +200,7 @@ pub extern "C" fn zkr_group_join_async(
 /// in the background.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_group_leave(group: *mut zkr_group, error: *mut *mut zkr_error) -> zkr_status {
-    verbs::wait(
-        group,
-        null(),
-        error,
-        || Ok(()),
-        |it: &GroupHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.leave().await })
-        },
-    )
+    group_leave(group, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_group_leave in the background. ZKR_OK says that the callback will be called exactly once.
@@ -220,7 +210,11 @@ pub extern "C" fn zkr_group_leave_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(group, null(), callback, user_data, |it: &GroupHandle| {
+    group_leave(group, Way::Starts { token: null(), callback, user_data })
+}
+
+fn group_leave(group: *const zkr_group, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(group, way, |it: &GroupHandle| {
         let core = it.core.clone();
         Ok(async move { core.leave().await })
     })
@@ -235,17 +229,7 @@ pub extern "C" fn zkr_group_update(
     size: usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        group,
-        null(),
-        error,
-        || Ok(()),
-        |it: &GroupHandle| {
-            let core = it.core.clone();
-            let data = input::bytes("data", data, size)?;
-            Ok(async move { core.update(&data).await })
-        },
-    )
+    group_update(group, data, size, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_group_update in the background. ZKR_OK says that the callback will be called exactly once.
@@ -257,7 +241,16 @@ pub extern "C" fn zkr_group_update_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(group, null(), callback, user_data, |it: &GroupHandle| {
+    group_update(group, data, size, Way::Starts { token: null(), callback, user_data })
+}
+
+fn group_update(
+    group: *const zkr_group,
+    data: *const c_void,
+    size: usize,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(group, way, |it: &GroupHandle| {
         let core = it.core.clone();
         let data = input::bytes("data", data, size)?;
         Ok(async move { core.update(&data).await })
@@ -272,15 +265,9 @@ pub extern "C" fn zkr_group_members(
     members: *mut *mut zkr_entries,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    group_members(
         group,
-        null(),
-        error,
-        || HandlePlace::required("members", members),
-        |it: &GroupHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.members().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("members", members) },
     )
 }
 
@@ -291,7 +278,14 @@ pub extern "C" fn zkr_group_members_async(
     callback: zkr_entries_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(group, null(), callback, user_data, |it: &GroupHandle| {
+    group_members(group, Way::Starts { token: null(), callback, user_data })
+}
+
+fn group_members(
+    group: *const zkr_group,
+    way: Way<'_, HandlePlace<zkr_entries>, zkr_entries_callback>,
+) -> zkr_status {
+    verbs::call(group, way, |it: &GroupHandle| {
         let core = it.core.clone();
         Ok(async move { core.members().await })
     })
@@ -321,17 +315,11 @@ pub extern "C" fn zkr_group_wait_for_cancellable(
     members: *mut *mut zkr_entries,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    group_wait_for(
         group,
-        token,
-        error,
-        || HandlePlace::required("members", members),
-        |it: &GroupHandle| {
-            let core = it.core.clone();
-            let n = input::count("n", n)?;
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(async move { core.wait_for(n, timeout_ms).await })
-        },
+        n,
+        timeout_ms,
+        Way::Waits { token, error, place: &|| HandlePlace::required("members", members) },
     )
 }
 
@@ -357,7 +345,16 @@ pub extern "C" fn zkr_group_wait_for_cancellable_async(
     callback: zkr_entries_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(group, token, callback, user_data, |it: &GroupHandle| {
+    group_wait_for(group, n, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn group_wait_for(
+    group: *const zkr_group,
+    n: usize,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_entries>, zkr_entries_callback>,
+) -> zkr_status {
+    verbs::call(group, way, |it: &GroupHandle| {
         let core = it.core.clone();
         let n = input::count("n", n)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);

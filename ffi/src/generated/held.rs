@@ -12,13 +12,14 @@ use crate::input::HandlePlace;
 use crate::status::zkr_status;
 use crate::transaction::zkr_transaction;
 use crate::verbs;
+use crate::verbs::Way;
 
 /// Releases. From the call on it counts as not held. A second release is ZKR_NOT_HELD, and so is one of what was lost:
 /// there is nothing left to release. ZKR_CONNECTION_LOST means that the server did not confirm; the deletion goes on in
 /// the background until it does or the session has ended.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_held_release(held: *mut zkr_held, error: *mut *mut zkr_error) -> zkr_status {
-    verbs::wait(held, null(), error, || Ok(()), |it: &HeldHandle| Ok(it.core.release()))
+    held_release(held, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_held_release in the background. ZKR_OK says that the callback will be called exactly once.
@@ -28,7 +29,11 @@ pub extern "C" fn zkr_held_release_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(held, null(), callback, user_data, |it: &HeldHandle| Ok(it.core.release()))
+    held_release(held, Way::Starts { token: null(), callback, user_data })
+}
+
+fn held_release(held: *const zkr_held, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(held, way, |it: &HeldHandle| Ok(it.core.release()))
 }
 
 /// Releases and leaves the confirmation to the background: never blocks, fit for destructors. ZKR_NOT_HELD if it was
@@ -58,16 +63,7 @@ pub extern "C" fn zkr_held_fencing_token(held: *const zkr_held) -> u64 {
 /// Asks the server whether it stands. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it cannot be known.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_held_verify(held: *mut zkr_held, error: *mut *mut zkr_error) -> zkr_status {
-    verbs::wait(
-        held,
-        null(),
-        error,
-        || Ok(()),
-        |it: &HeldHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.verify().await })
-        },
-    )
+    held_verify(held, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_held_verify in the background. ZKR_OK says that the callback will be called exactly once.
@@ -77,7 +73,11 @@ pub extern "C" fn zkr_held_verify_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(held, null(), callback, user_data, |it: &HeldHandle| {
+    held_verify(held, Way::Starts { token: null(), callback, user_data })
+}
+
+fn held_verify(held: *const zkr_held, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(held, way, |it: &HeldHandle| {
         let core = it.core.clone();
         Ok(async move { core.verify().await })
     })
@@ -192,13 +192,7 @@ pub extern "C" fn zkr_held_downgrade(
     reading: *mut *mut zkr_held,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        held,
-        null(),
-        error,
-        || Ok(HandlePlace::optional(reading)),
-        |it: &HeldHandle| Ok(drive::downgrade(&it.core)),
-    )
+    held_downgrade(held, Way::Waits { token: null(), error, place: &|| Ok(HandlePlace::optional(reading)) })
 }
 
 /// zkr_held_downgrade in the background. ZKR_OK says that the callback will be called exactly once.
@@ -208,5 +202,12 @@ pub extern "C" fn zkr_held_downgrade_async(
     callback: zkr_held_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(held, null(), callback, user_data, |it: &HeldHandle| Ok(drive::downgrade(&it.core)))
+    held_downgrade(held, Way::Starts { token: null(), callback, user_data })
+}
+
+fn held_downgrade(
+    held: *const zkr_held,
+    way: Way<'_, HandlePlace<zkr_held>, zkr_held_callback>,
+) -> zkr_status {
+    verbs::call(held, way, |it: &HeldHandle| Ok(drive::downgrade(&it.core)))
 }

@@ -14,6 +14,7 @@ use crate::items::{ItemHandle, zkr_item};
 use crate::status::zkr_status;
 use crate::transaction::{TransactionHandle, zkr_transaction};
 use crate::verbs;
+use crate::verbs::Way;
 
 /// Whether this acquisition certainly stands at this moment: a comparison of clocks, no request. Never true again once
 /// false.
@@ -32,16 +33,7 @@ pub extern "C" fn zkr_item_fencing_token(item: *const zkr_item) -> u64 {
 /// Asks the server whether it stands. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it cannot be known.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_item_verify(item: *mut zkr_item, error: *mut *mut zkr_error) -> zkr_status {
-    verbs::wait(
-        item,
-        null(),
-        error,
-        || Ok(()),
-        |it: &ItemHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.verify().await })
-        },
-    )
+    item_verify(item, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_item_verify in the background. ZKR_OK says that the callback will be called exactly once.
@@ -51,7 +43,11 @@ pub extern "C" fn zkr_item_verify_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(item, null(), callback, user_data, |it: &ItemHandle| {
+    item_verify(item, Way::Starts { token: null(), callback, user_data })
+}
+
+fn item_verify(item: *const zkr_item, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(item, way, |it: &ItemHandle| {
         let core = it.core.clone();
         Ok(async move { core.verify().await })
     })
@@ -143,7 +139,7 @@ pub extern "C" fn zkr_item_attempts(item: *const zkr_item) -> u32 {
 /// else's. A lost answer is looked for; ZKR_CONNECTION_LOST says that it could not be found out.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_item_ack(item: *mut zkr_item, error: *mut *mut zkr_error) -> zkr_status {
-    verbs::wait(item, null(), error, || Ok(()), |it: &ItemHandle| Ok(it.core.ack()))
+    item_ack(item, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_item_ack in the background. ZKR_OK says that the callback will be called exactly once.
@@ -153,7 +149,11 @@ pub extern "C" fn zkr_item_ack_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(item, null(), callback, user_data, |it: &ItemHandle| Ok(it.core.ack()))
+    item_ack(item, Way::Starts { token: null(), callback, user_data })
+}
+
+fn item_ack(item: *const zkr_item, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(item, way, |it: &ItemHandle| Ok(it.core.ack()))
 }
 
 /// The same, together with the writes of a transaction, which are applied exactly if the item is done. It may come from
@@ -165,16 +165,7 @@ pub extern "C" fn zkr_item_ack_with(
     transaction: *mut zkr_transaction,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        item,
-        null(),
-        error,
-        || Ok(()),
-        |it: &ItemHandle| {
-            let transaction = verbs::get::<TransactionHandle>(transaction)?;
-            Ok(it.core.ack_with(&transaction.core))
-        },
-    )
+    item_ack_with(item, transaction, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_item_ack_with in the background. ZKR_OK says that the callback will be called exactly once.
@@ -185,7 +176,15 @@ pub extern "C" fn zkr_item_ack_with_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(item, null(), callback, user_data, |it: &ItemHandle| {
+    item_ack_with(item, transaction, Way::Starts { token: null(), callback, user_data })
+}
+
+fn item_ack_with(
+    item: *const zkr_item,
+    transaction: *mut zkr_transaction,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(item, way, |it: &ItemHandle| {
         let transaction = verbs::get::<TransactionHandle>(transaction)?;
         Ok(it.core.ack_with(&transaction.core))
     })
@@ -196,7 +195,7 @@ pub extern "C" fn zkr_item_ack_with_async(
 /// max_attempts it goes to the dead letters. ZKR_NOT_HELD if it is gone already.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_item_nack(item: *mut zkr_item, error: *mut *mut zkr_error) -> zkr_status {
-    verbs::wait(item, null(), error, || Ok(()), |it: &ItemHandle| Ok(it.core.nack()))
+    item_nack(item, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_item_nack in the background. ZKR_OK says that the callback will be called exactly once.
@@ -206,7 +205,11 @@ pub extern "C" fn zkr_item_nack_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(item, null(), callback, user_data, |it: &ItemHandle| Ok(it.core.nack()))
+    item_nack(item, Way::Starts { token: null(), callback, user_data })
+}
+
+fn item_nack(item: *const zkr_item, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(item, way, |it: &ItemHandle| Ok(it.core.nack()))
 }
 
 /// The same with a pause of one's own: 0 is none, any negative grows by itself. reason may be NULL; it is kept with the
@@ -218,17 +221,7 @@ pub extern "C" fn zkr_item_nack_with(
     reason: *const c_char,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        item,
-        null(),
-        error,
-        || Ok(()),
-        |it: &ItemHandle| {
-            let delay_ms = time::from_millis("delay_ms", delay_ms);
-            let reason = input::optional_text("reason", reason)?;
-            Ok(items::nack_with(&it.core, delay_ms, reason))
-        },
-    )
+    item_nack_with(item, delay_ms, reason, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_item_nack_with in the background. ZKR_OK says that the callback will be called exactly once.
@@ -240,7 +233,16 @@ pub extern "C" fn zkr_item_nack_with_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(item, null(), callback, user_data, |it: &ItemHandle| {
+    item_nack_with(item, delay_ms, reason, Way::Starts { token: null(), callback, user_data })
+}
+
+fn item_nack_with(
+    item: *const zkr_item,
+    delay_ms: i64,
+    reason: *const c_char,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(item, way, |it: &ItemHandle| {
         let delay_ms = time::from_millis("delay_ms", delay_ms);
         let reason = input::optional_text("reason", reason)?;
         Ok(items::nack_with(&it.core, delay_ms, reason))

@@ -14,7 +14,7 @@ use crate::input;
 use crate::input::{HandlePlace, Place, to_c};
 use crate::status::zkr_status;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// Closed until it was counted down as often as it says, by whomever, and open from then on. Every count is made
 /// exactly once, also when its answer gets lost; where that cannot be known any more, it is ZKR_CONNECTION_LOST.
@@ -78,17 +78,7 @@ pub extern "C" fn zkr_latch_count_down(
     remaining: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        latch,
-        null(),
-        error,
-        || Ok(Place::optional(remaining)),
-        |it: &LatchHandle| {
-            let core = it.core.clone();
-            let n = input::count("n", n)?;
-            Ok(async move { core.count_down(n).await })
-        },
-    )
+    latch_count_down(latch, n, Way::Waits { token: null(), error, place: &|| Ok(Place::optional(remaining)) })
 }
 
 /// zkr_latch_count_down in the background; the number is how much is left. ZKR_OK says that the callback will be called
@@ -100,7 +90,15 @@ pub extern "C" fn zkr_latch_count_down_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(latch, null(), callback, user_data, |it: &LatchHandle| {
+    latch_count_down(latch, n, Way::Starts { token: null(), callback, user_data })
+}
+
+fn latch_count_down(
+    latch: *const zkr_latch,
+    n: usize,
+    way: Way<'_, Place<usize>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(latch, way, |it: &LatchHandle| {
         let core = it.core.clone();
         let n = input::count("n", n)?;
         Ok(async move { core.count_down(n).await })
@@ -114,15 +112,9 @@ pub extern "C" fn zkr_latch_remaining(
     remaining: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    latch_remaining(
         latch,
-        null(),
-        error,
-        || Place::required("remaining", remaining),
-        |it: &LatchHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.remaining().await })
-        },
+        Way::Waits { token: null(), error, place: &|| Place::required("remaining", remaining) },
     )
 }
 
@@ -134,7 +126,11 @@ pub extern "C" fn zkr_latch_remaining_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(latch, null(), callback, user_data, |it: &LatchHandle| {
+    latch_remaining(latch, Way::Starts { token: null(), callback, user_data })
+}
+
+fn latch_remaining(latch: *const zkr_latch, way: Way<'_, Place<usize>, zkr_number_callback>) -> zkr_status {
+    verbs::call(latch, way, |it: &LatchHandle| {
         let core = it.core.clone();
         Ok(async move { core.remaining().await })
     })
@@ -147,17 +143,7 @@ pub extern "C" fn zkr_latch_reset(
     count: usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        latch,
-        null(),
-        error,
-        || Ok(()),
-        |it: &LatchHandle| {
-            let core = it.core.clone();
-            let count = input::count("count", count)?;
-            Ok(async move { core.reset(count).await })
-        },
-    )
+    latch_reset(latch, count, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_latch_reset in the background. ZKR_OK says that the callback will be called exactly once.
@@ -168,7 +154,11 @@ pub extern "C" fn zkr_latch_reset_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(latch, null(), callback, user_data, |it: &LatchHandle| {
+    latch_reset(latch, count, Way::Starts { token: null(), callback, user_data })
+}
+
+fn latch_reset(latch: *const zkr_latch, count: usize, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(latch, way, |it: &LatchHandle| {
         let core = it.core.clone();
         let count = input::count("count", count)?;
         Ok(async move { core.reset(count).await })
@@ -195,17 +185,7 @@ pub extern "C" fn zkr_latch_wait_cancellable(
     token: *mut zkr_cancel_token,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        latch,
-        token,
-        error,
-        || Ok(()),
-        |it: &LatchHandle| {
-            let core = it.core.clone();
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(async move { core.wait(timeout_ms).await })
-        },
-    )
+    latch_wait(latch, timeout_ms, Way::Waits { token, error, place: &|| Ok(()) })
 }
 
 /// zkr_latch_wait in the background. ZKR_OK says that the callback will be called exactly once.
@@ -228,7 +208,11 @@ pub extern "C" fn zkr_latch_wait_cancellable_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(latch, token, callback, user_data, |it: &LatchHandle| {
+    latch_wait(latch, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn latch_wait(latch: *const zkr_latch, timeout_ms: i64, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(latch, way, |it: &LatchHandle| {
         let core = it.core.clone();
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(async move { core.wait(timeout_ms).await })

@@ -11,6 +11,7 @@ use crate::input::HandlePlace;
 use crate::status::zkr_status;
 use crate::transaction::zkr_transaction;
 use crate::verbs;
+use crate::verbs::Way;
 
 /// Releases. From the call on it counts as not held. A second release is ZKR_NOT_HELD, and so is one of what was lost:
 /// there is nothing left to release. ZKR_CONNECTION_LOST means that the server did not confirm; the deletion goes on in
@@ -20,7 +21,7 @@ pub extern "C" fn zkr_leadership_release(
     leadership: *mut zkr_leadership,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(leadership, null(), error, || Ok(()), |it: &LeadershipHandle| Ok(it.core.release()))
+    leadership_release(leadership, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_leadership_release in the background. ZKR_OK says that the callback will be called exactly once.
@@ -30,7 +31,11 @@ pub extern "C" fn zkr_leadership_release_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(leadership, null(), callback, user_data, |it: &LeadershipHandle| Ok(it.core.release()))
+    leadership_release(leadership, Way::Starts { token: null(), callback, user_data })
+}
+
+fn leadership_release(leadership: *const zkr_leadership, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(leadership, way, |it: &LeadershipHandle| Ok(it.core.release()))
 }
 
 /// Releases and leaves the confirmation to the background: never blocks, fit for destructors. ZKR_NOT_HELD if it was
@@ -63,16 +68,7 @@ pub extern "C" fn zkr_leadership_verify(
     leadership: *mut zkr_leadership,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        leadership,
-        null(),
-        error,
-        || Ok(()),
-        |it: &LeadershipHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.verify().await })
-        },
-    )
+    leadership_verify(leadership, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_leadership_verify in the background. ZKR_OK says that the callback will be called exactly once.
@@ -82,7 +78,11 @@ pub extern "C" fn zkr_leadership_verify_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(leadership, null(), callback, user_data, |it: &LeadershipHandle| {
+    leadership_verify(leadership, Way::Starts { token: null(), callback, user_data })
+}
+
+fn leadership_verify(leadership: *const zkr_leadership, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(leadership, way, |it: &LeadershipHandle| {
         let core = it.core.clone();
         Ok(async move { core.verify().await })
     })
@@ -185,17 +185,7 @@ pub extern "C" fn zkr_leadership_acknowledge(
     size: usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        leadership,
-        null(),
-        error,
-        || Ok(()),
-        |it: &LeadershipHandle| {
-            let core = it.core.clone();
-            let data = input::bytes("data", data, size)?;
-            Ok(async move { core.acknowledge(&data).await })
-        },
-    )
+    leadership_acknowledge(leadership, data, size, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_leadership_acknowledge in the background. ZKR_OK says that the callback will be called exactly once.
@@ -207,7 +197,16 @@ pub extern "C" fn zkr_leadership_acknowledge_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(leadership, null(), callback, user_data, |it: &LeadershipHandle| {
+    leadership_acknowledge(leadership, data, size, Way::Starts { token: null(), callback, user_data })
+}
+
+fn leadership_acknowledge(
+    leadership: *const zkr_leadership,
+    data: *const c_void,
+    size: usize,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(leadership, way, |it: &LeadershipHandle| {
         let core = it.core.clone();
         let data = input::bytes("data", data, size)?;
         Ok(async move { core.acknowledge(&data).await })

@@ -24,7 +24,7 @@ use crate::sized::{Flag, SelfSized};
 use crate::status::zkr_status;
 use crate::transaction::zkr_transaction;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// A lock that at most one holder in the whole ensemble has at a time.
 ///
@@ -113,16 +113,7 @@ pub extern "C" fn zkr_lock_acquire_cancellable(
     held: *mut *mut zkr_held,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        lock,
-        token,
-        error,
-        || Ok(HandlePlace::optional(held)),
-        |it: &LockHandle| {
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::acquire(&it.core, 1, timeout_ms))
-        },
-    )
+    lock_acquire(lock, timeout_ms, Way::Waits { token, error, place: &|| Ok(HandlePlace::optional(held)) })
 }
 
 /// zkr_lock_acquire in the background. ZKR_OK says that the callback will be called exactly once.
@@ -145,7 +136,15 @@ pub extern "C" fn zkr_lock_acquire_cancellable_async(
     callback: zkr_held_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(lock, token, callback, user_data, |it: &LockHandle| {
+    lock_acquire(lock, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn lock_acquire(
+    lock: *const zkr_lock,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_held>, zkr_held_callback>,
+) -> zkr_status {
+    verbs::call(lock, way, |it: &LockHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::acquire(&it.core, 1, timeout_ms))
     })
@@ -157,7 +156,7 @@ pub extern "C" fn zkr_lock_acquire_cancellable_async(
 /// the background until it does or the session has ended.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_lock_release(lock: *mut zkr_lock, error: *mut *mut zkr_error) -> zkr_status {
-    verbs::wait(lock, null(), error, || Ok(()), |it: &LockHandle| Ok(it.core.release()))
+    lock_release(lock, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_lock_release in the background. ZKR_OK says that the callback will be called exactly once.
@@ -167,7 +166,11 @@ pub extern "C" fn zkr_lock_release_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(lock, null(), callback, user_data, |it: &LockHandle| Ok(it.core.release()))
+    lock_release(lock, Way::Starts { token: null(), callback, user_data })
+}
+
+fn lock_release(lock: *const zkr_lock, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(lock, way, |it: &LockHandle| Ok(it.core.release()))
 }
 
 /// Releases the innermost acquisition and leaves the confirmation to the background: never blocks, fit for destructors
@@ -197,16 +200,7 @@ pub extern "C" fn zkr_lock_fencing_token(lock: *const zkr_lock) -> u64 {
 /// Asks the server whether the lock is held. ZKR_OK, or ZKR_NOT_HELD, or ZKR_CONNECTION_LOST when it cannot be known.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_lock_verify(lock: *mut zkr_lock, error: *mut *mut zkr_error) -> zkr_status {
-    verbs::wait(
-        lock,
-        null(),
-        error,
-        || Ok(()),
-        |it: &LockHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.verify().await })
-        },
-    )
+    lock_verify(lock, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_lock_verify in the background. ZKR_OK says that the callback will be called exactly once.
@@ -216,7 +210,11 @@ pub extern "C" fn zkr_lock_verify_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(lock, null(), callback, user_data, |it: &LockHandle| {
+    lock_verify(lock, Way::Starts { token: null(), callback, user_data })
+}
+
+fn lock_verify(lock: *const zkr_lock, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(lock, way, |it: &LockHandle| {
         let core = it.core.clone();
         Ok(async move { core.verify().await })
     })
@@ -307,15 +305,9 @@ pub extern "C" fn zkr_lock_contenders(
     contenders: *mut *mut zkr_contenders,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    lock_contenders(
         lock,
-        null(),
-        error,
-        || HandlePlace::required("contenders", contenders),
-        |it: &LockHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.contenders().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("contenders", contenders) },
     )
 }
 
@@ -326,7 +318,14 @@ pub extern "C" fn zkr_lock_contenders_async(
     callback: zkr_contenders_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(lock, null(), callback, user_data, |it: &LockHandle| {
+    lock_contenders(lock, Way::Starts { token: null(), callback, user_data })
+}
+
+fn lock_contenders(
+    lock: *const zkr_lock,
+    way: Way<'_, HandlePlace<zkr_contenders>, zkr_contenders_callback>,
+) -> zkr_status {
+    verbs::call(lock, way, |it: &LockHandle| {
         let core = it.core.clone();
         Ok(async move { core.contenders().await })
     })
@@ -362,17 +361,11 @@ pub extern "C" fn zkr_lock_revoke_cancellable(
     asked: *mut bool,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    lock_revoke(
         lock,
-        token,
-        error,
-        || Ok(Place::optional(asked)),
-        |it: &LockHandle| {
-            let core = it.core.clone();
-            let contender = input::optional_text("contender", contender)?;
-            let force_after_ms = time::from_millis("force_after_ms", force_after_ms);
-            Ok(async move { core.revoke(contender.as_deref(), force_after_ms).await })
-        },
+        contender,
+        force_after_ms,
+        Way::Waits { token, error, place: &|| Ok(Place::optional(asked)) },
     )
 }
 
@@ -399,7 +392,16 @@ pub extern "C" fn zkr_lock_revoke_cancellable_async(
     callback: zkr_answer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(lock, token, callback, user_data, |it: &LockHandle| {
+    lock_revoke(lock, contender, force_after_ms, Way::Starts { token, callback, user_data })
+}
+
+fn lock_revoke(
+    lock: *const zkr_lock,
+    contender: *const c_char,
+    force_after_ms: i64,
+    way: Way<'_, Place<bool>, zkr_answer_callback>,
+) -> zkr_status {
+    verbs::call(lock, way, |it: &LockHandle| {
         let core = it.core.clone();
         let contender = input::optional_text("contender", contender)?;
         let force_after_ms = time::from_millis("force_after_ms", force_after_ms);
@@ -455,13 +457,7 @@ pub extern "C" fn zkr_lock_downgrade(
     reading: *mut *mut zkr_held,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        lock,
-        null(),
-        error,
-        || Ok(HandlePlace::optional(reading)),
-        |it: &LockHandle| Ok(drive::downgrade_current(&it.core)),
-    )
+    lock_downgrade(lock, Way::Waits { token: null(), error, place: &|| Ok(HandlePlace::optional(reading)) })
 }
 
 /// zkr_lock_downgrade in the background. ZKR_OK says that the callback will be called exactly once.
@@ -471,5 +467,12 @@ pub extern "C" fn zkr_lock_downgrade_async(
     callback: zkr_held_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(lock, null(), callback, user_data, |it: &LockHandle| Ok(drive::downgrade_current(&it.core)))
+    lock_downgrade(lock, Way::Starts { token: null(), callback, user_data })
+}
+
+fn lock_downgrade(
+    lock: *const zkr_lock,
+    way: Way<'_, HandlePlace<zkr_held>, zkr_held_callback>,
+) -> zkr_status {
+    verbs::call(lock, way, |it: &LockHandle| Ok(drive::downgrade_current(&it.core)))
 }

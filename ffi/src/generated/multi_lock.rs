@@ -21,6 +21,7 @@ use crate::multi_lock::{MultiLockHandle, zkr_multi_lock};
 use crate::status::zkr_status;
 use crate::transaction::zkr_transaction;
 use crate::verbs;
+use crate::verbs::Way;
 
 /// Acquires all of them, waiting up to timeout_ms: 0 is one attempt, any negative is for ever.
 ///
@@ -47,15 +48,10 @@ pub extern "C" fn zkr_multi_lock_acquire_cancellable(
     held: *mut *mut zkr_held,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    multi_lock_acquire(
         multi_lock,
-        token,
-        error,
-        || Ok(HandlePlace::optional(held)),
-        |it: &MultiLockHandle| {
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::acquire(&it.core, 1, timeout_ms))
-        },
+        timeout_ms,
+        Way::Waits { token, error, place: &|| Ok(HandlePlace::optional(held)) },
     )
 }
 
@@ -79,7 +75,15 @@ pub extern "C" fn zkr_multi_lock_acquire_cancellable_async(
     callback: zkr_held_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(multi_lock, token, callback, user_data, |it: &MultiLockHandle| {
+    multi_lock_acquire(multi_lock, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn multi_lock_acquire(
+    multi_lock: *const zkr_multi_lock,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_held>, zkr_held_callback>,
+) -> zkr_status {
+    verbs::call(multi_lock, way, |it: &MultiLockHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::acquire(&it.core, 1, timeout_ms))
     })
@@ -94,7 +98,7 @@ pub extern "C" fn zkr_multi_lock_release(
     multi_lock: *mut zkr_multi_lock,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(multi_lock, null(), error, || Ok(()), |it: &MultiLockHandle| Ok(it.core.release()))
+    multi_lock_release(multi_lock, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_multi_lock_release in the background. ZKR_OK says that the callback will be called exactly once.
@@ -104,7 +108,11 @@ pub extern "C" fn zkr_multi_lock_release_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(multi_lock, null(), callback, user_data, |it: &MultiLockHandle| Ok(it.core.release()))
+    multi_lock_release(multi_lock, Way::Starts { token: null(), callback, user_data })
+}
+
+fn multi_lock_release(multi_lock: *const zkr_multi_lock, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(multi_lock, way, |it: &MultiLockHandle| Ok(it.core.release()))
 }
 
 /// The same, with the confirmation left to the background: never blocks, fit for destructors and callbacks.
@@ -138,16 +146,7 @@ pub extern "C" fn zkr_multi_lock_verify(
     multi_lock: *mut zkr_multi_lock,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        multi_lock,
-        null(),
-        error,
-        || Ok(()),
-        |it: &MultiLockHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.verify().await })
-        },
-    )
+    multi_lock_verify(multi_lock, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_multi_lock_verify in the background. ZKR_OK says that the callback will be called exactly once.
@@ -157,7 +156,11 @@ pub extern "C" fn zkr_multi_lock_verify_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(multi_lock, null(), callback, user_data, |it: &MultiLockHandle| {
+    multi_lock_verify(multi_lock, Way::Starts { token: null(), callback, user_data })
+}
+
+fn multi_lock_verify(multi_lock: *const zkr_multi_lock, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(multi_lock, way, |it: &MultiLockHandle| {
         let core = it.core.clone();
         Ok(async move { core.verify().await })
     })
@@ -250,15 +253,9 @@ pub extern "C" fn zkr_multi_lock_contenders(
     contenders: *mut *mut zkr_contenders,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    multi_lock_contenders(
         multi_lock,
-        null(),
-        error,
-        || HandlePlace::required("contenders", contenders),
-        |it: &MultiLockHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.contenders().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("contenders", contenders) },
     )
 }
 
@@ -269,7 +266,14 @@ pub extern "C" fn zkr_multi_lock_contenders_async(
     callback: zkr_contenders_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(multi_lock, null(), callback, user_data, |it: &MultiLockHandle| {
+    multi_lock_contenders(multi_lock, Way::Starts { token: null(), callback, user_data })
+}
+
+fn multi_lock_contenders(
+    multi_lock: *const zkr_multi_lock,
+    way: Way<'_, HandlePlace<zkr_contenders>, zkr_contenders_callback>,
+) -> zkr_status {
+    verbs::call(multi_lock, way, |it: &MultiLockHandle| {
         let core = it.core.clone();
         Ok(async move { core.contenders().await })
     })
@@ -300,17 +304,11 @@ pub extern "C" fn zkr_multi_lock_revoke_cancellable(
     asked: *mut bool,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    multi_lock_revoke(
         multi_lock,
-        token,
-        error,
-        || Ok(Place::optional(asked)),
-        |it: &MultiLockHandle| {
-            let core = it.core.clone();
-            let contender = input::optional_text("contender", contender)?;
-            let force_after_ms = time::from_millis("force_after_ms", force_after_ms);
-            Ok(async move { core.revoke(contender.as_deref(), force_after_ms).await })
-        },
+        contender,
+        force_after_ms,
+        Way::Waits { token, error, place: &|| Ok(Place::optional(asked)) },
     )
 }
 
@@ -344,7 +342,16 @@ pub extern "C" fn zkr_multi_lock_revoke_cancellable_async(
     callback: zkr_answer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(multi_lock, token, callback, user_data, |it: &MultiLockHandle| {
+    multi_lock_revoke(multi_lock, contender, force_after_ms, Way::Starts { token, callback, user_data })
+}
+
+fn multi_lock_revoke(
+    multi_lock: *const zkr_multi_lock,
+    contender: *const c_char,
+    force_after_ms: i64,
+    way: Way<'_, Place<bool>, zkr_answer_callback>,
+) -> zkr_status {
+    verbs::call(multi_lock, way, |it: &MultiLockHandle| {
         let core = it.core.clone();
         let contender = input::optional_text("contender", contender)?;
         let force_after_ms = time::from_millis("force_after_ms", force_after_ms);

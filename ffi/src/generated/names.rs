@@ -14,7 +14,7 @@ use crate::lists::zkr_entries_callback;
 use crate::nodes::{zkr_buffer_callback, zkr_strings_callback};
 use crate::status::zkr_status;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// Names below a path, and what they stand for, shared with everybody who uses that path.
 pub struct zkr_names {
@@ -77,18 +77,7 @@ pub extern "C" fn zkr_names_bind(
     ephemeral: bool,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        names,
-        null(),
-        error,
-        || Ok(()),
-        |it: &NamesHandle| {
-            let core = it.core.clone();
-            let name = input::text("name", name)?;
-            let data = input::bytes("data", data, size)?;
-            Ok(async move { core.bind(&name, &data, ephemeral).await })
-        },
-    )
+    names_bind(names, name, data, size, ephemeral, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_names_bind in the background. ZKR_OK says that the callback will be called exactly once.
@@ -102,7 +91,18 @@ pub extern "C" fn zkr_names_bind_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(names, null(), callback, user_data, |it: &NamesHandle| {
+    names_bind(names, name, data, size, ephemeral, Way::Starts { token: null(), callback, user_data })
+}
+
+fn names_bind(
+    names: *const zkr_names,
+    name: *const c_char,
+    data: *const c_void,
+    size: usize,
+    ephemeral: bool,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(names, way, |it: &NamesHandle| {
         let core = it.core.clone();
         let name = input::text("name", name)?;
         let data = input::bytes("data", data, size)?;
@@ -122,19 +122,7 @@ pub extern "C" fn zkr_names_bind_ttl(
     ttl_ms: i64,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        names,
-        null(),
-        error,
-        || Ok(()),
-        |it: &NamesHandle| {
-            let core = it.core.clone();
-            let name = input::text("name", name)?;
-            let data = input::bytes("data", data, size)?;
-            let ttl_ms = input::millis("ttl_ms", ttl_ms)?;
-            Ok(async move { core.bind_ttl(&name, &data, ttl_ms).await })
-        },
-    )
+    names_bind_ttl(names, name, data, size, ttl_ms, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_names_bind_ttl in the background. ZKR_OK says that the callback will be called exactly once.
@@ -148,7 +136,18 @@ pub extern "C" fn zkr_names_bind_ttl_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(names, null(), callback, user_data, |it: &NamesHandle| {
+    names_bind_ttl(names, name, data, size, ttl_ms, Way::Starts { token: null(), callback, user_data })
+}
+
+fn names_bind_ttl(
+    names: *const zkr_names,
+    name: *const c_char,
+    data: *const c_void,
+    size: usize,
+    ttl_ms: i64,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(names, way, |it: &NamesHandle| {
         let core = it.core.clone();
         let name = input::text("name", name)?;
         let data = input::bytes("data", data, size)?;
@@ -166,16 +165,10 @@ pub extern "C" fn zkr_names_lookup(
     data: *mut *mut zkr_buffer,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    names_lookup(
         names,
-        null(),
-        error,
-        || HandlePlace::required("data", data),
-        |it: &NamesHandle| {
-            let core = it.core.clone();
-            let name = input::text("name", name)?;
-            Ok(async move { core.lookup(&name).await })
-        },
+        name,
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("data", data) },
     )
 }
 
@@ -188,7 +181,15 @@ pub extern "C" fn zkr_names_lookup_async(
     callback: zkr_buffer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(names, null(), callback, user_data, |it: &NamesHandle| {
+    names_lookup(names, name, Way::Starts { token: null(), callback, user_data })
+}
+
+fn names_lookup(
+    names: *const zkr_names,
+    name: *const c_char,
+    way: Way<'_, HandlePlace<zkr_buffer>, zkr_buffer_callback>,
+) -> zkr_status {
+    verbs::call(names, way, |it: &NamesHandle| {
         let core = it.core.clone();
         let name = input::text("name", name)?;
         Ok(async move { core.lookup(&name).await })
@@ -203,17 +204,7 @@ pub extern "C" fn zkr_names_unbind(
     name: *const c_char,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        names,
-        null(),
-        error,
-        || Ok(()),
-        |it: &NamesHandle| {
-            let core = it.core.clone();
-            let name = input::text("name", name)?;
-            Ok(async move { core.unbind(&name).await })
-        },
-    )
+    names_unbind(names, name, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_names_unbind in the background. ZKR_OK says that the callback will be called exactly once.
@@ -224,7 +215,15 @@ pub extern "C" fn zkr_names_unbind_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(names, null(), callback, user_data, |it: &NamesHandle| {
+    names_unbind(names, name, Way::Starts { token: null(), callback, user_data })
+}
+
+fn names_unbind(
+    names: *const zkr_names,
+    name: *const c_char,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(names, way, |it: &NamesHandle| {
         let core = it.core.clone();
         let name = input::text("name", name)?;
         Ok(async move { core.unbind(&name).await })
@@ -238,15 +237,9 @@ pub extern "C" fn zkr_names_list(
     names_bound: *mut *mut zkr_strings,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    names_list(
         names,
-        null(),
-        error,
-        || HandlePlace::required("names_bound", names_bound),
-        |it: &NamesHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.list().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("names_bound", names_bound) },
     )
 }
 
@@ -257,7 +250,14 @@ pub extern "C" fn zkr_names_list_async(
     callback: zkr_strings_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(names, null(), callback, user_data, |it: &NamesHandle| {
+    names_list(names, Way::Starts { token: null(), callback, user_data })
+}
+
+fn names_list(
+    names: *const zkr_names,
+    way: Way<'_, HandlePlace<zkr_strings>, zkr_strings_callback>,
+) -> zkr_status {
+    verbs::call(names, way, |it: &NamesHandle| {
         let core = it.core.clone();
         Ok(async move { core.list().await })
     })

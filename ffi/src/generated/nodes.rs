@@ -19,6 +19,7 @@ use crate::nodes::{
 use crate::status::zkr_status;
 use crate::transaction::zkr_transaction;
 use crate::verbs;
+use crate::verbs::Way;
 
 /// A transaction under no guard. Free it with zkr_transaction_free.
 #[unsafe(no_mangle)]
@@ -47,18 +48,13 @@ pub extern "C" fn zkr_nodes_create(
     created: *mut *mut zkr_buffer,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    nodes_create(
         client,
-        null(),
-        error,
-        || Ok(HandlePlace::optional(created)),
-        |it: &ClientHandle| {
-            let core = it.core.nodes();
-            let path = input::text("path", path)?;
-            let data = input::bytes("data", data, size)?;
-            let mode = nodes::mode(mode)?;
-            Ok(async move { core.create(&path, &data, mode).await })
-        },
+        path,
+        data,
+        size,
+        mode,
+        Way::Waits { token: null(), error, place: &|| Ok(HandlePlace::optional(created)) },
     )
 }
 
@@ -73,7 +69,18 @@ pub extern "C" fn zkr_nodes_create_async(
     callback: zkr_buffer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+    nodes_create(client, path, data, size, mode, Way::Starts { token: null(), callback, user_data })
+}
+
+fn nodes_create(
+    client: *const zkr_client,
+    path: *const c_char,
+    data: *const c_void,
+    size: usize,
+    mode: GivenCreateMode,
+    way: Way<'_, HandlePlace<zkr_buffer>, zkr_buffer_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.nodes();
         let path = input::text("path", path)?;
         let data = input::bytes("data", data, size)?;
@@ -96,19 +103,14 @@ pub extern "C" fn zkr_nodes_create_ttl(
     created: *mut *mut zkr_buffer,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    nodes_create_ttl(
         client,
-        null(),
-        error,
-        || Ok(HandlePlace::optional(created)),
-        |it: &ClientHandle| {
-            let core = it.core.nodes();
-            let path = input::text("path", path)?;
-            let data = input::bytes("data", data, size)?;
-            let mode = nodes::mode(mode)?;
-            let ttl_ms = input::millis("ttl_ms", ttl_ms)?;
-            Ok(async move { async { core.create(&path, &data, mode.with_ttl(ttl_ms)?).await }.await })
-        },
+        path,
+        data,
+        size,
+        mode,
+        ttl_ms,
+        Way::Waits { token: null(), error, place: &|| Ok(HandlePlace::optional(created)) },
     )
 }
 
@@ -124,7 +126,27 @@ pub extern "C" fn zkr_nodes_create_ttl_async(
     callback: zkr_buffer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+    nodes_create_ttl(
+        client,
+        path,
+        data,
+        size,
+        mode,
+        ttl_ms,
+        Way::Starts { token: null(), callback, user_data },
+    )
+}
+
+fn nodes_create_ttl(
+    client: *const zkr_client,
+    path: *const c_char,
+    data: *const c_void,
+    size: usize,
+    mode: GivenCreateMode,
+    ttl_ms: i64,
+    way: Way<'_, HandlePlace<zkr_buffer>, zkr_buffer_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.nodes();
         let path = input::text("path", path)?;
         let data = input::bytes("data", data, size)?;
@@ -143,15 +165,13 @@ pub extern "C" fn zkr_nodes_get(
     stat: *mut zkr_stat,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    nodes_get(
         client,
-        null(),
-        error,
-        || Ok((HandlePlace::required("data", data)?, Place::optional(stat))),
-        |it: &ClientHandle| {
-            let core = it.core.nodes();
-            let path = input::text("path", path)?;
-            Ok(async move { core.get(&path).await })
+        path,
+        Way::Waits {
+            token: null(),
+            error,
+            place: &|| Ok((HandlePlace::required("data", data)?, Place::optional(stat))),
         },
     )
 }
@@ -164,7 +184,15 @@ pub extern "C" fn zkr_nodes_get_async(
     callback: zkr_buffer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+    nodes_get(client, path, Way::Starts { token: null(), callback, user_data })
+}
+
+fn nodes_get(
+    client: *const zkr_client,
+    path: *const c_char,
+    way: Way<'_, (HandlePlace<zkr_buffer>, Place<zkr_stat>), zkr_buffer_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.nodes();
         let path = input::text("path", path)?;
         Ok(async move { core.get(&path).await })
@@ -182,18 +210,13 @@ pub extern "C" fn zkr_nodes_set(
     stat: *mut zkr_stat,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    nodes_set(
         client,
-        null(),
-        error,
-        || Ok(Place::optional(stat)),
-        |it: &ClientHandle| {
-            let core = it.core.nodes();
-            let path = input::text("path", path)?;
-            let data = input::bytes("data", data, size)?;
-            let version = input::version(version)?;
-            Ok(async move { core.set(&path, &data, version).await })
-        },
+        path,
+        data,
+        size,
+        version,
+        Way::Waits { token: null(), error, place: &|| Ok(Place::optional(stat)) },
     )
 }
 
@@ -208,7 +231,18 @@ pub extern "C" fn zkr_nodes_set_async(
     callback: zkr_stat_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+    nodes_set(client, path, data, size, version, Way::Starts { token: null(), callback, user_data })
+}
+
+fn nodes_set(
+    client: *const zkr_client,
+    path: *const c_char,
+    data: *const c_void,
+    size: usize,
+    version: i32,
+    way: Way<'_, Place<zkr_stat>, zkr_stat_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.nodes();
         let path = input::text("path", path)?;
         let data = input::bytes("data", data, size)?;
@@ -225,18 +259,7 @@ pub extern "C" fn zkr_nodes_delete(
     version: i32,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        client,
-        null(),
-        error,
-        || Ok(()),
-        |it: &ClientHandle| {
-            let core = it.core.nodes();
-            let path = input::text("path", path)?;
-            let version = input::version(version)?;
-            Ok(async move { core.delete(&path, version).await })
-        },
-    )
+    nodes_delete(client, path, version, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_nodes_delete in the background. ZKR_OK says that the callback will be called exactly once.
@@ -248,7 +271,16 @@ pub extern "C" fn zkr_nodes_delete_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+    nodes_delete(client, path, version, Way::Starts { token: null(), callback, user_data })
+}
+
+fn nodes_delete(
+    client: *const zkr_client,
+    path: *const c_char,
+    version: i32,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.nodes();
         let path = input::text("path", path)?;
         let version = input::version(version)?;
@@ -265,15 +297,13 @@ pub extern "C" fn zkr_nodes_exists(
     stat: *mut zkr_stat,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    nodes_exists(
         client,
-        null(),
-        error,
-        || Ok((Place::required("exists", exists)?, Place::optional(stat))),
-        |it: &ClientHandle| {
-            let core = it.core.nodes();
-            let path = input::text("path", path)?;
-            Ok(async move { core.exists(&path).await })
+        path,
+        Way::Waits {
+            token: null(),
+            error,
+            place: &|| Ok((Place::required("exists", exists)?, Place::optional(stat))),
         },
     )
 }
@@ -287,7 +317,15 @@ pub extern "C" fn zkr_nodes_exists_async(
     callback: zkr_stat_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+    nodes_exists(client, path, Way::Starts { token: null(), callback, user_data })
+}
+
+fn nodes_exists(
+    client: *const zkr_client,
+    path: *const c_char,
+    way: Way<'_, (Place<bool>, Place<zkr_stat>), zkr_stat_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.nodes();
         let path = input::text("path", path)?;
         Ok(async move { core.exists(&path).await })
@@ -302,16 +340,10 @@ pub extern "C" fn zkr_nodes_children(
     children: *mut *mut zkr_strings,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    nodes_children(
         client,
-        null(),
-        error,
-        || HandlePlace::required("children", children),
-        |it: &ClientHandle| {
-            let core = it.core.nodes();
-            let path = input::text("path", path)?;
-            Ok(async move { core.children(&path).await })
-        },
+        path,
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("children", children) },
     )
 }
 
@@ -323,7 +355,15 @@ pub extern "C" fn zkr_nodes_children_async(
     callback: zkr_strings_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+    nodes_children(client, path, Way::Starts { token: null(), callback, user_data })
+}
+
+fn nodes_children(
+    client: *const zkr_client,
+    path: *const c_char,
+    way: Way<'_, HandlePlace<zkr_strings>, zkr_strings_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.nodes();
         let path = input::text("path", path)?;
         Ok(async move { core.children(&path).await })
@@ -339,16 +379,10 @@ pub extern "C" fn zkr_nodes_ephemerals(
     ephemerals: *mut *mut zkr_strings,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    nodes_ephemerals(
         client,
-        null(),
-        error,
-        || HandlePlace::required("ephemerals", ephemerals),
-        |it: &ClientHandle| {
-            let core = it.core.nodes();
-            let path = input::text("path", path)?;
-            Ok(async move { core.ephemerals(&path).await })
-        },
+        path,
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("ephemerals", ephemerals) },
     )
 }
 
@@ -360,7 +394,15 @@ pub extern "C" fn zkr_nodes_ephemerals_async(
     callback: zkr_strings_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+    nodes_ephemerals(client, path, Way::Starts { token: null(), callback, user_data })
+}
+
+fn nodes_ephemerals(
+    client: *const zkr_client,
+    path: *const c_char,
+    way: Way<'_, HandlePlace<zkr_strings>, zkr_strings_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.nodes();
         let path = input::text("path", path)?;
         Ok(async move { core.ephemerals(&path).await })
@@ -374,17 +416,7 @@ pub extern "C" fn zkr_nodes_ensure(
     path: *const c_char,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        client,
-        null(),
-        error,
-        || Ok(()),
-        |it: &ClientHandle| {
-            let core = it.core.nodes();
-            let path = input::text("path", path)?;
-            Ok(async move { core.ensure(&path).await })
-        },
-    )
+    nodes_ensure(client, path, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_nodes_ensure in the background. ZKR_OK says that the callback will be called exactly once.
@@ -395,7 +427,15 @@ pub extern "C" fn zkr_nodes_ensure_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+    nodes_ensure(client, path, Way::Starts { token: null(), callback, user_data })
+}
+
+fn nodes_ensure(
+    client: *const zkr_client,
+    path: *const c_char,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.nodes();
         let path = input::text("path", path)?;
         Ok(async move { core.ensure(&path).await })
@@ -409,17 +449,7 @@ pub extern "C" fn zkr_nodes_delete_all(
     path: *const c_char,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        client,
-        null(),
-        error,
-        || Ok(()),
-        |it: &ClientHandle| {
-            let core = it.core.nodes();
-            let path = input::text("path", path)?;
-            Ok(async move { core.delete_all(&path).await })
-        },
-    )
+    nodes_delete_all(client, path, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_nodes_delete_all in the background. ZKR_OK says that the callback will be called exactly once.
@@ -430,7 +460,15 @@ pub extern "C" fn zkr_nodes_delete_all_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+    nodes_delete_all(client, path, Way::Starts { token: null(), callback, user_data })
+}
+
+fn nodes_delete_all(
+    client: *const zkr_client,
+    path: *const c_char,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.nodes();
         let path = input::text("path", path)?;
         Ok(async move { core.delete_all(&path).await })
@@ -447,16 +485,10 @@ pub extern "C" fn zkr_nodes_cache(
     cache: *mut *mut zkr_node_cache,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    nodes_cache(
         client,
-        null(),
-        error,
-        || HandlePlace::required("cache", cache),
-        |it: &ClientHandle| {
-            let core = it.core.nodes();
-            let path = input::text("path", path)?;
-            Ok(async move { core.cache(&path).await })
-        },
+        path,
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("cache", cache) },
     )
 }
 
@@ -468,7 +500,15 @@ pub extern "C" fn zkr_nodes_cache_async(
     callback: zkr_node_cache_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+    nodes_cache(client, path, Way::Starts { token: null(), callback, user_data })
+}
+
+fn nodes_cache(
+    client: *const zkr_client,
+    path: *const c_char,
+    way: Way<'_, HandlePlace<zkr_node_cache>, zkr_node_cache_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.nodes();
         let path = input::text("path", path)?;
         Ok(async move { core.cache(&path).await })

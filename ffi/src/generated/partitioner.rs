@@ -21,7 +21,7 @@ use crate::options;
 use crate::sized::SelfSized;
 use crate::status::zkr_status;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// Partitions shared among the members who are there. A handle is one member once it has asked for its first partition.
 /// Each partition is a turn of its own: two members never have one at the same time, and its tokens rise.
@@ -170,15 +170,10 @@ pub extern "C" fn zkr_partitioner_next_cancellable(
     partition: *mut *mut zkr_held,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    partitioner_next(
         partitioner,
-        token,
-        error,
-        || HandlePlace::required("partition", partition),
-        |it: &PartitionerHandle| {
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::next_partition(&it.core, timeout_ms))
-        },
+        timeout_ms,
+        Way::Waits { token, error, place: &|| HandlePlace::required("partition", partition) },
     )
 }
 
@@ -202,7 +197,15 @@ pub extern "C" fn zkr_partitioner_next_cancellable_async(
     callback: zkr_held_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(partitioner, token, callback, user_data, |it: &PartitionerHandle| {
+    partitioner_next(partitioner, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn partitioner_next(
+    partitioner: *const zkr_partitioner,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_held>, zkr_held_callback>,
+) -> zkr_status {
+    verbs::call(partitioner, way, |it: &PartitionerHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::next_partition(&it.core, timeout_ms))
     })
@@ -240,16 +243,7 @@ pub extern "C" fn zkr_partitioner_leave(
     partitioner: *mut zkr_partitioner,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        partitioner,
-        null(),
-        error,
-        || Ok(()),
-        |it: &PartitionerHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.leave().await })
-        },
-    )
+    partitioner_leave(partitioner, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_partitioner_leave in the background. ZKR_OK says that the callback will be called exactly once.
@@ -259,7 +253,11 @@ pub extern "C" fn zkr_partitioner_leave_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(partitioner, null(), callback, user_data, |it: &PartitionerHandle| {
+    partitioner_leave(partitioner, Way::Starts { token: null(), callback, user_data })
+}
+
+fn partitioner_leave(partitioner: *const zkr_partitioner, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(partitioner, way, |it: &PartitionerHandle| {
         let core = it.core.clone();
         Ok(async move { core.leave().await })
     })
@@ -273,15 +271,9 @@ pub extern "C" fn zkr_partitioner_owners(
     owners: *mut *mut zkr_entries,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    partitioner_owners(
         partitioner,
-        null(),
-        error,
-        || HandlePlace::required("owners", owners),
-        |it: &PartitionerHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.owners().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("owners", owners) },
     )
 }
 
@@ -292,7 +284,14 @@ pub extern "C" fn zkr_partitioner_owners_async(
     callback: zkr_entries_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(partitioner, null(), callback, user_data, |it: &PartitionerHandle| {
+    partitioner_owners(partitioner, Way::Starts { token: null(), callback, user_data })
+}
+
+fn partitioner_owners(
+    partitioner: *const zkr_partitioner,
+    way: Way<'_, HandlePlace<zkr_entries>, zkr_entries_callback>,
+) -> zkr_status {
+    verbs::call(partitioner, way, |it: &PartitionerHandle| {
         let core = it.core.clone();
         Ok(async move { core.owners().await })
     })
@@ -322,15 +321,9 @@ pub extern "C" fn zkr_partitioner_members(
     members: *mut *mut zkr_entries,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    partitioner_members(
         partitioner,
-        null(),
-        error,
-        || HandlePlace::required("members", members),
-        |it: &PartitionerHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.members().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("members", members) },
     )
 }
 
@@ -341,7 +334,14 @@ pub extern "C" fn zkr_partitioner_members_async(
     callback: zkr_entries_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(partitioner, null(), callback, user_data, |it: &PartitionerHandle| {
+    partitioner_members(partitioner, Way::Starts { token: null(), callback, user_data })
+}
+
+fn partitioner_members(
+    partitioner: *const zkr_partitioner,
+    way: Way<'_, HandlePlace<zkr_entries>, zkr_entries_callback>,
+) -> zkr_status {
+    verbs::call(partitioner, way, |it: &PartitionerHandle| {
         let core = it.core.clone();
         Ok(async move { core.members().await })
     })

@@ -26,7 +26,7 @@ use crate::options;
 use crate::queue::{zkr_queue, zkr_queue_options};
 use crate::status::zkr_status;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// Items of which the one with the lowest number is taken first, and of those with the same number the one that came
 /// first.
@@ -84,15 +84,10 @@ pub extern "C" fn zkr_priority_queue_get_cancellable(
     data: *mut *mut zkr_buffer,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_get(
         priority_queue,
-        token,
-        error,
-        || HandlePlace::required("data", data),
-        |it: &PriorityQueueHandle| {
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::get(&it.core, timeout_ms))
-        },
+        timeout_ms,
+        Way::Waits { token, error, place: &|| HandlePlace::required("data", data) },
     )
 }
 
@@ -116,7 +111,15 @@ pub extern "C" fn zkr_priority_queue_get_cancellable_async(
     callback: zkr_buffer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, token, callback, user_data, |it: &PriorityQueueHandle| {
+    priority_queue_get(priority_queue, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn priority_queue_get(
+    priority_queue: *const zkr_priority_queue,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_buffer>, zkr_buffer_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::get(&it.core, timeout_ms))
     })
@@ -148,15 +151,10 @@ pub extern "C" fn zkr_priority_queue_claim_cancellable(
     item: *mut *mut zkr_item,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_claim(
         priority_queue,
-        token,
-        error,
-        || HandlePlace::required("item", item),
-        |it: &PriorityQueueHandle| {
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::claim(&it.core, timeout_ms))
-        },
+        timeout_ms,
+        Way::Waits { token, error, place: &|| HandlePlace::required("item", item) },
     )
 }
 
@@ -180,7 +178,15 @@ pub extern "C" fn zkr_priority_queue_claim_cancellable_async(
     callback: zkr_item_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, token, callback, user_data, |it: &PriorityQueueHandle| {
+    priority_queue_claim(priority_queue, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn priority_queue_claim(
+    priority_queue: *const zkr_priority_queue,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_item>, zkr_item_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::claim(&it.core, timeout_ms))
     })
@@ -211,16 +217,11 @@ pub extern "C" fn zkr_priority_queue_claim_many_cancellable(
     items: *mut *mut zkr_items,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_claim_many(
         priority_queue,
-        token,
-        error,
-        || HandlePlace::required("items", items),
-        |it: &PriorityQueueHandle| {
-            let n = input::count("n", n)?;
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::claim_many(&it.core, n, timeout_ms))
-        },
+        n,
+        timeout_ms,
+        Way::Waits { token, error, place: &|| HandlePlace::required("items", items) },
     )
 }
 
@@ -254,7 +255,16 @@ pub extern "C" fn zkr_priority_queue_claim_many_cancellable_async(
     callback: zkr_items_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, token, callback, user_data, |it: &PriorityQueueHandle| {
+    priority_queue_claim_many(priority_queue, n, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn priority_queue_claim_many(
+    priority_queue: *const zkr_priority_queue,
+    n: usize,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_items>, zkr_items_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| {
         let n = input::count("n", n)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::claim_many(&it.core, n, timeout_ms))
@@ -270,15 +280,11 @@ pub extern "C" fn zkr_priority_queue_ack_many(
     count: usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_ack_many(
         priority_queue,
-        null(),
-        error,
-        || Ok(()),
-        |it: &PriorityQueueHandle| {
-            let items = items::claimed("items", items, count)?;
-            Ok(drive::ack_many(&it.core, items))
-        },
+        items,
+        count,
+        Way::Waits { token: null(), error, place: &|| Ok(()) },
     )
 }
 
@@ -291,7 +297,16 @@ pub extern "C" fn zkr_priority_queue_ack_many_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+    priority_queue_ack_many(priority_queue, items, count, Way::Starts { token: null(), callback, user_data })
+}
+
+fn priority_queue_ack_many(
+    priority_queue: *const zkr_priority_queue,
+    items: *const *mut zkr_item,
+    count: usize,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| {
         let items = items::claimed("items", items, count)?;
         Ok(drive::ack_many(&it.core, items))
     })
@@ -325,15 +340,9 @@ pub extern "C" fn zkr_priority_queue_peek(
     data: *mut *mut zkr_buffer,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_peek(
         priority_queue,
-        null(),
-        error,
-        || HandlePlace::required("data", data),
-        |it: &PriorityQueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.peek().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("data", data) },
     )
 }
 
@@ -345,7 +354,14 @@ pub extern "C" fn zkr_priority_queue_peek_async(
     callback: zkr_buffer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+    priority_queue_peek(priority_queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn priority_queue_peek(
+    priority_queue: *const zkr_priority_queue,
+    way: Way<'_, HandlePlace<zkr_buffer>, zkr_buffer_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.peek().await })
     })
@@ -358,15 +374,9 @@ pub extern "C" fn zkr_priority_queue_len(
     items: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_len(
         priority_queue,
-        null(),
-        error,
-        || Place::required("items", items),
-        |it: &PriorityQueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.len().await })
-        },
+        Way::Waits { token: null(), error, place: &|| Place::required("items", items) },
     )
 }
 
@@ -378,7 +388,14 @@ pub extern "C" fn zkr_priority_queue_len_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+    priority_queue_len(priority_queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn priority_queue_len(
+    priority_queue: *const zkr_priority_queue,
+    way: Way<'_, Place<usize>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.len().await })
     })
@@ -392,15 +409,9 @@ pub extern "C" fn zkr_priority_queue_stats(
     stats: *mut zkr_queue_counts,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_stats(
         priority_queue,
-        null(),
-        error,
-        || Place::required("stats", stats),
-        |it: &PriorityQueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.stats().await })
-        },
+        Way::Waits { token: null(), error, place: &|| Place::required("stats", stats) },
     )
 }
 
@@ -411,7 +422,14 @@ pub extern "C" fn zkr_priority_queue_stats_async(
     callback: zkr_queue_counts_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+    priority_queue_stats(priority_queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn priority_queue_stats(
+    priority_queue: *const zkr_priority_queue,
+    way: Way<'_, Place<zkr_queue_counts>, zkr_queue_counts_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.stats().await })
     })
@@ -425,15 +443,9 @@ pub extern "C" fn zkr_priority_queue_items(
     items: *mut *mut zkr_payloads,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_items(
         priority_queue,
-        null(),
-        error,
-        || HandlePlace::required("items", items),
-        |it: &PriorityQueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.items().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("items", items) },
     )
 }
 
@@ -444,7 +456,14 @@ pub extern "C" fn zkr_priority_queue_items_async(
     callback: zkr_payloads_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+    priority_queue_items(priority_queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn priority_queue_items(
+    priority_queue: *const zkr_priority_queue,
+    way: Way<'_, HandlePlace<zkr_payloads>, zkr_payloads_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.items().await })
     })
@@ -475,12 +494,9 @@ pub extern "C" fn zkr_priority_queue_dead_letters(
     letters: *mut *mut zkr_dead_letters,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_dead_letters(
         priority_queue,
-        null(),
-        error,
-        || HandlePlace::required("letters", letters),
-        |it: &PriorityQueueHandle| Ok(drive::dead_letters(&it.core)),
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("letters", letters) },
     )
 }
 
@@ -491,9 +507,14 @@ pub extern "C" fn zkr_priority_queue_dead_letters_async(
     callback: zkr_dead_letters_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
-        Ok(drive::dead_letters(&it.core))
-    })
+    priority_queue_dead_letters(priority_queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn priority_queue_dead_letters(
+    priority_queue: *const zkr_priority_queue,
+    way: Way<'_, HandlePlace<zkr_dead_letters>, zkr_dead_letters_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| Ok(drive::dead_letters(&it.core)))
 }
 
 /// Puts the dead letters back into their queue, as new items: of the queue, or of its dead letters, which is the same.
@@ -504,15 +525,9 @@ pub extern "C" fn zkr_priority_queue_replay(
     replayed: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_replay(
         priority_queue,
-        null(),
-        error,
-        || Ok(Place::optional(replayed)),
-        |it: &PriorityQueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.replay().await })
-        },
+        Way::Waits { token: null(), error, place: &|| Ok(Place::optional(replayed)) },
     )
 }
 
@@ -524,7 +539,14 @@ pub extern "C" fn zkr_priority_queue_replay_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+    priority_queue_replay(priority_queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn priority_queue_replay(
+    priority_queue: *const zkr_priority_queue,
+    way: Way<'_, Place<usize>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.replay().await })
     })
@@ -540,16 +562,10 @@ pub extern "C" fn zkr_priority_queue_replay_one(
     replayed: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_replay_one(
         priority_queue,
-        null(),
-        error,
-        || Ok(Place::optional(replayed)),
-        |it: &PriorityQueueHandle| {
-            let core = it.core.clone();
-            let id = input::text("id", id)?;
-            Ok(async move { core.replay_one(&id).await })
-        },
+        id,
+        Way::Waits { token: null(), error, place: &|| Ok(Place::optional(replayed)) },
     )
 }
 
@@ -562,7 +578,15 @@ pub extern "C" fn zkr_priority_queue_replay_one_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+    priority_queue_replay_one(priority_queue, id, Way::Starts { token: null(), callback, user_data })
+}
+
+fn priority_queue_replay_one(
+    priority_queue: *const zkr_priority_queue,
+    id: *const c_char,
+    way: Way<'_, Place<usize>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| {
         let core = it.core.clone();
         let id = input::text("id", id)?;
         Ok(async move { core.replay_one(&id).await })
@@ -579,16 +603,10 @@ pub extern "C" fn zkr_priority_queue_purge(
     purged: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_purge(
         priority_queue,
-        null(),
-        error,
-        || Ok(Place::optional(purged)),
-        |it: &PriorityQueueHandle| {
-            let core = it.core.clone();
-            let older_than_ms = input::millis("older_than_ms", older_than_ms)?;
-            Ok(async move { core.purge(older_than_ms).await })
-        },
+        older_than_ms,
+        Way::Waits { token: null(), error, place: &|| Ok(Place::optional(purged)) },
     )
 }
 
@@ -601,7 +619,15 @@ pub extern "C" fn zkr_priority_queue_purge_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, null(), callback, user_data, |it: &PriorityQueueHandle| {
+    priority_queue_purge(priority_queue, older_than_ms, Way::Starts { token: null(), callback, user_data })
+}
+
+fn priority_queue_purge(
+    priority_queue: *const zkr_priority_queue,
+    older_than_ms: i64,
+    way: Way<'_, Place<usize>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| {
         let core = it.core.clone();
         let older_than_ms = input::millis("older_than_ms", older_than_ms)?;
         Ok(async move { core.purge(older_than_ms).await })
@@ -674,16 +700,13 @@ pub extern "C" fn zkr_priority_queue_put_cancellable(
     token: *mut zkr_cancel_token,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_put(
         priority_queue,
-        token,
-        error,
-        || Ok(()),
-        |it: &PriorityQueueHandle| {
-            let data = input::bytes("data", data, size)?;
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::put_priority(&it.core, data, priority, None, timeout_ms))
-        },
+        data,
+        size,
+        priority,
+        timeout_ms,
+        Way::Waits { token, error, place: &|| Ok(()) },
     )
 }
 
@@ -722,7 +745,25 @@ pub extern "C" fn zkr_priority_queue_put_cancellable_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, token, callback, user_data, |it: &PriorityQueueHandle| {
+    priority_queue_put(
+        priority_queue,
+        data,
+        size,
+        priority,
+        timeout_ms,
+        Way::Starts { token, callback, user_data },
+    )
+}
+
+fn priority_queue_put(
+    priority_queue: *const zkr_priority_queue,
+    data: *const c_void,
+    size: usize,
+    priority: i32,
+    timeout_ms: i64,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| {
         let data = input::bytes("data", data, size)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::put_priority(&it.core, data, priority, None, timeout_ms))
@@ -765,17 +806,14 @@ pub extern "C" fn zkr_priority_queue_put_with_cancellable(
     token: *mut zkr_cancel_token,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    priority_queue_put_with(
         priority_queue,
-        token,
-        error,
-        || Ok(()),
-        |it: &PriorityQueueHandle| {
-            let data = input::bytes("data", data, size)?;
-            let key = input::text("key", key)?;
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::put_priority(&it.core, data, priority, Some(key), timeout_ms))
-        },
+        data,
+        size,
+        priority,
+        key,
+        timeout_ms,
+        Way::Waits { token, error, place: &|| Ok(()) },
     )
 }
 
@@ -818,7 +856,27 @@ pub extern "C" fn zkr_priority_queue_put_with_cancellable_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(priority_queue, token, callback, user_data, |it: &PriorityQueueHandle| {
+    priority_queue_put_with(
+        priority_queue,
+        data,
+        size,
+        priority,
+        key,
+        timeout_ms,
+        Way::Starts { token, callback, user_data },
+    )
+}
+
+fn priority_queue_put_with(
+    priority_queue: *const zkr_priority_queue,
+    data: *const c_void,
+    size: usize,
+    priority: i32,
+    key: *const c_char,
+    timeout_ms: i64,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(priority_queue, way, |it: &PriorityQueueHandle| {
         let data = input::bytes("data", data, size)?;
         let key = input::text("key", key)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);

@@ -14,6 +14,7 @@ use crate::input;
 use crate::input::{HandlePlace, Place};
 use crate::status::zkr_status;
 use crate::verbs;
+use crate::verbs::Way;
 
 /// By which name it began; NULL for a handle that cannot be used. Valid until it is freed.
 #[unsafe(no_mangle)]
@@ -70,16 +71,10 @@ pub extern "C" fn zkr_proposal_outcome_cancellable(
     decided: *mut zkr_outcome,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    proposal_outcome(
         proposal,
-        token,
-        error,
-        || Place::required("decided", decided),
-        |it: &ProposalHandle| {
-            let core = it.core.clone();
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(async move { core.outcome(timeout_ms).await })
-        },
+        timeout_ms,
+        Way::Waits { token, error, place: &|| Place::required("decided", decided) },
     )
 }
 
@@ -103,7 +98,15 @@ pub extern "C" fn zkr_proposal_outcome_cancellable_async(
     callback: zkr_outcome_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(proposal, token, callback, user_data, |it: &ProposalHandle| {
+    proposal_outcome(proposal, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn proposal_outcome(
+    proposal: *const zkr_proposal,
+    timeout_ms: i64,
+    way: Way<'_, Place<zkr_outcome>, zkr_outcome_callback>,
+) -> zkr_status {
+    verbs::call(proposal, way, |it: &ProposalHandle| {
         let core = it.core.clone();
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(async move { core.outcome(timeout_ms).await })
@@ -130,16 +133,7 @@ pub extern "C" fn zkr_proposal_vote_commit(
     proposal: *mut zkr_proposal,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        proposal,
-        null(),
-        error,
-        || Ok(()),
-        |it: &ProposalHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.vote_commit().await })
-        },
-    )
+    proposal_vote_commit(proposal, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_proposal_vote_commit in the background. ZKR_OK says that the callback will be called exactly once.
@@ -149,7 +143,11 @@ pub extern "C" fn zkr_proposal_vote_commit_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(proposal, null(), callback, user_data, |it: &ProposalHandle| {
+    proposal_vote_commit(proposal, Way::Starts { token: null(), callback, user_data })
+}
+
+fn proposal_vote_commit(proposal: *const zkr_proposal, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(proposal, way, |it: &ProposalHandle| {
         let core = it.core.clone();
         Ok(async move { core.vote_commit().await })
     })
@@ -162,17 +160,7 @@ pub extern "C" fn zkr_proposal_vote_abort(
     reason: *const c_char,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        proposal,
-        null(),
-        error,
-        || Ok(()),
-        |it: &ProposalHandle| {
-            let core = it.core.clone();
-            let reason = input::optional_text("reason", reason)?;
-            Ok(async move { async { core.vote_abort(&reason.unwrap_or_default()).await }.await })
-        },
-    )
+    proposal_vote_abort(proposal, reason, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_proposal_vote_abort in the background. ZKR_OK says that the callback will be called exactly once.
@@ -183,7 +171,15 @@ pub extern "C" fn zkr_proposal_vote_abort_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(proposal, null(), callback, user_data, |it: &ProposalHandle| {
+    proposal_vote_abort(proposal, reason, Way::Starts { token: null(), callback, user_data })
+}
+
+fn proposal_vote_abort(
+    proposal: *const zkr_proposal,
+    reason: *const c_char,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(proposal, way, |it: &ProposalHandle| {
         let core = it.core.clone();
         let reason = input::optional_text("reason", reason)?;
         Ok(async move { async { core.vote_abort(&reason.unwrap_or_default()).await }.await })
@@ -196,16 +192,7 @@ pub extern "C" fn zkr_proposal_acknowledge(
     proposal: *mut zkr_proposal,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        proposal,
-        null(),
-        error,
-        || Ok(()),
-        |it: &ProposalHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.acknowledge().await })
-        },
-    )
+    proposal_acknowledge(proposal, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_proposal_acknowledge in the background. ZKR_OK says that the callback will be called exactly once.
@@ -215,7 +202,11 @@ pub extern "C" fn zkr_proposal_acknowledge_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(proposal, null(), callback, user_data, |it: &ProposalHandle| {
+    proposal_acknowledge(proposal, Way::Starts { token: null(), callback, user_data })
+}
+
+fn proposal_acknowledge(proposal: *const zkr_proposal, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(proposal, way, |it: &ProposalHandle| {
         let core = it.core.clone();
         Ok(async move { core.acknowledge().await })
     })

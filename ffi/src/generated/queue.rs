@@ -28,7 +28,7 @@ use crate::options::choice;
 use crate::sized::{Flag, SelfSized};
 use crate::status::zkr_status;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// A queue at a path: items are taken in the order in which they came, by anybody who uses that path. Those of one
 /// producer keep their order. What puts items is further below.
@@ -183,16 +183,7 @@ pub extern "C" fn zkr_queue_get_cancellable(
     data: *mut *mut zkr_buffer,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        queue,
-        token,
-        error,
-        || HandlePlace::required("data", data),
-        |it: &QueueHandle| {
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::get(&it.core, timeout_ms))
-        },
-    )
+    queue_get(queue, timeout_ms, Way::Waits { token, error, place: &|| HandlePlace::required("data", data) })
 }
 
 /// zkr_queue_get in the background. ZKR_OK says that the callback will be called exactly once.
@@ -215,7 +206,15 @@ pub extern "C" fn zkr_queue_get_cancellable_async(
     callback: zkr_buffer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, token, callback, user_data, |it: &QueueHandle| {
+    queue_get(queue, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn queue_get(
+    queue: *const zkr_queue,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_buffer>, zkr_buffer_callback>,
+) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::get(&it.core, timeout_ms))
     })
@@ -246,15 +245,10 @@ pub extern "C" fn zkr_queue_claim_cancellable(
     item: *mut *mut zkr_item,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    queue_claim(
         queue,
-        token,
-        error,
-        || HandlePlace::required("item", item),
-        |it: &QueueHandle| {
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::claim(&it.core, timeout_ms))
-        },
+        timeout_ms,
+        Way::Waits { token, error, place: &|| HandlePlace::required("item", item) },
     )
 }
 
@@ -278,7 +272,15 @@ pub extern "C" fn zkr_queue_claim_cancellable_async(
     callback: zkr_item_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, token, callback, user_data, |it: &QueueHandle| {
+    queue_claim(queue, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn queue_claim(
+    queue: *const zkr_queue,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_item>, zkr_item_callback>,
+) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::claim(&it.core, timeout_ms))
     })
@@ -309,16 +311,11 @@ pub extern "C" fn zkr_queue_claim_many_cancellable(
     items: *mut *mut zkr_items,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    queue_claim_many(
         queue,
-        token,
-        error,
-        || HandlePlace::required("items", items),
-        |it: &QueueHandle| {
-            let n = input::count("n", n)?;
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::claim_many(&it.core, n, timeout_ms))
-        },
+        n,
+        timeout_ms,
+        Way::Waits { token, error, place: &|| HandlePlace::required("items", items) },
     )
 }
 
@@ -344,7 +341,16 @@ pub extern "C" fn zkr_queue_claim_many_cancellable_async(
     callback: zkr_items_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, token, callback, user_data, |it: &QueueHandle| {
+    queue_claim_many(queue, n, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn queue_claim_many(
+    queue: *const zkr_queue,
+    n: usize,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_items>, zkr_items_callback>,
+) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let n = input::count("n", n)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::claim_many(&it.core, n, timeout_ms))
@@ -360,16 +366,7 @@ pub extern "C" fn zkr_queue_ack_many(
     count: usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        queue,
-        null(),
-        error,
-        || Ok(()),
-        |it: &QueueHandle| {
-            let items = items::claimed("items", items, count)?;
-            Ok(drive::ack_many(&it.core, items))
-        },
-    )
+    queue_ack_many(queue, items, count, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_queue_ack_many in the background. ZKR_OK says that the callback will be called exactly once.
@@ -381,7 +378,16 @@ pub extern "C" fn zkr_queue_ack_many_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| {
+    queue_ack_many(queue, items, count, Way::Starts { token: null(), callback, user_data })
+}
+
+fn queue_ack_many(
+    queue: *const zkr_queue,
+    items: *const *mut zkr_item,
+    count: usize,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let items = items::claimed("items", items, count)?;
         Ok(drive::ack_many(&it.core, items))
     })
@@ -410,16 +416,7 @@ pub extern "C" fn zkr_queue_peek(
     data: *mut *mut zkr_buffer,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        queue,
-        null(),
-        error,
-        || HandlePlace::required("data", data),
-        |it: &QueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.peek().await })
-        },
-    )
+    queue_peek(queue, Way::Waits { token: null(), error, place: &|| HandlePlace::required("data", data) })
 }
 
 /// zkr_queue_peek in the background: the callback's buffer is NULL if there is no item, its stat always. ZKR_OK says
@@ -430,7 +427,14 @@ pub extern "C" fn zkr_queue_peek_async(
     callback: zkr_buffer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| {
+    queue_peek(queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn queue_peek(
+    queue: *const zkr_queue,
+    way: Way<'_, HandlePlace<zkr_buffer>, zkr_buffer_callback>,
+) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.peek().await })
     })
@@ -443,16 +447,7 @@ pub extern "C" fn zkr_queue_len(
     items: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        queue,
-        null(),
-        error,
-        || Place::required("items", items),
-        |it: &QueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.len().await })
-        },
-    )
+    queue_len(queue, Way::Waits { token: null(), error, place: &|| Place::required("items", items) })
 }
 
 /// zkr_queue_len in the background; the number is that of the items. ZKR_OK says that the callback will be called
@@ -463,7 +458,11 @@ pub extern "C" fn zkr_queue_len_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| {
+    queue_len(queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn queue_len(queue: *const zkr_queue, way: Way<'_, Place<usize>, zkr_number_callback>) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.len().await })
     })
@@ -477,16 +476,7 @@ pub extern "C" fn zkr_queue_stats(
     stats: *mut zkr_queue_counts,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        queue,
-        null(),
-        error,
-        || Place::required("stats", stats),
-        |it: &QueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.stats().await })
-        },
-    )
+    queue_stats(queue, Way::Waits { token: null(), error, place: &|| Place::required("stats", stats) })
 }
 
 /// zkr_queue_stats in the background. ZKR_OK says that the callback will be called exactly once.
@@ -496,7 +486,14 @@ pub extern "C" fn zkr_queue_stats_async(
     callback: zkr_queue_counts_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| {
+    queue_stats(queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn queue_stats(
+    queue: *const zkr_queue,
+    way: Way<'_, Place<zkr_queue_counts>, zkr_queue_counts_callback>,
+) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.stats().await })
     })
@@ -510,16 +507,7 @@ pub extern "C" fn zkr_queue_items(
     items: *mut *mut zkr_payloads,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        queue,
-        null(),
-        error,
-        || HandlePlace::required("items", items),
-        |it: &QueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.items().await })
-        },
-    )
+    queue_items(queue, Way::Waits { token: null(), error, place: &|| HandlePlace::required("items", items) })
 }
 
 /// zkr_queue_items in the background. ZKR_OK says that the callback will be called exactly once.
@@ -529,7 +517,14 @@ pub extern "C" fn zkr_queue_items_async(
     callback: zkr_payloads_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| {
+    queue_items(queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn queue_items(
+    queue: *const zkr_queue,
+    way: Way<'_, HandlePlace<zkr_payloads>, zkr_payloads_callback>,
+) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.items().await })
     })
@@ -560,12 +555,9 @@ pub extern "C" fn zkr_queue_dead_letters(
     letters: *mut *mut zkr_dead_letters,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    queue_dead_letters(
         queue,
-        null(),
-        error,
-        || HandlePlace::required("letters", letters),
-        |it: &QueueHandle| Ok(drive::dead_letters(&it.core)),
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("letters", letters) },
     )
 }
 
@@ -576,7 +568,14 @@ pub extern "C" fn zkr_queue_dead_letters_async(
     callback: zkr_dead_letters_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| Ok(drive::dead_letters(&it.core)))
+    queue_dead_letters(queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn queue_dead_letters(
+    queue: *const zkr_queue,
+    way: Way<'_, HandlePlace<zkr_dead_letters>, zkr_dead_letters_callback>,
+) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| Ok(drive::dead_letters(&it.core)))
 }
 
 /// Puts the dead letters back into their queue, as new items: of the queue, or of its dead letters, which is the same.
@@ -587,16 +586,7 @@ pub extern "C" fn zkr_queue_replay(
     replayed: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        queue,
-        null(),
-        error,
-        || Ok(Place::optional(replayed)),
-        |it: &QueueHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.replay().await })
-        },
-    )
+    queue_replay(queue, Way::Waits { token: null(), error, place: &|| Ok(Place::optional(replayed)) })
 }
 
 /// zkr_queue_replay in the background; the number is that of the items. ZKR_OK says that the callback will be called
@@ -607,7 +597,11 @@ pub extern "C" fn zkr_queue_replay_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| {
+    queue_replay(queue, Way::Starts { token: null(), callback, user_data })
+}
+
+fn queue_replay(queue: *const zkr_queue, way: Way<'_, Place<usize>, zkr_number_callback>) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let core = it.core.clone();
         Ok(async move { core.replay().await })
     })
@@ -623,17 +617,7 @@ pub extern "C" fn zkr_queue_replay_one(
     replayed: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        queue,
-        null(),
-        error,
-        || Ok(Place::optional(replayed)),
-        |it: &QueueHandle| {
-            let core = it.core.clone();
-            let id = input::text("id", id)?;
-            Ok(async move { core.replay_one(&id).await })
-        },
-    )
+    queue_replay_one(queue, id, Way::Waits { token: null(), error, place: &|| Ok(Place::optional(replayed)) })
 }
 
 /// zkr_queue_replay_one in the background; the number is 1, or 0 if there is none. ZKR_OK says that the callback will
@@ -645,7 +629,15 @@ pub extern "C" fn zkr_queue_replay_one_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| {
+    queue_replay_one(queue, id, Way::Starts { token: null(), callback, user_data })
+}
+
+fn queue_replay_one(
+    queue: *const zkr_queue,
+    id: *const c_char,
+    way: Way<'_, Place<usize>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let core = it.core.clone();
         let id = input::text("id", id)?;
         Ok(async move { core.replay_one(&id).await })
@@ -662,16 +654,10 @@ pub extern "C" fn zkr_queue_purge(
     purged: *mut usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    queue_purge(
         queue,
-        null(),
-        error,
-        || Ok(Place::optional(purged)),
-        |it: &QueueHandle| {
-            let core = it.core.clone();
-            let older_than_ms = input::millis("older_than_ms", older_than_ms)?;
-            Ok(async move { core.purge(older_than_ms).await })
-        },
+        older_than_ms,
+        Way::Waits { token: null(), error, place: &|| Ok(Place::optional(purged)) },
     )
 }
 
@@ -684,7 +670,15 @@ pub extern "C" fn zkr_queue_purge_async(
     callback: zkr_number_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, null(), callback, user_data, |it: &QueueHandle| {
+    queue_purge(queue, older_than_ms, Way::Starts { token: null(), callback, user_data })
+}
+
+fn queue_purge(
+    queue: *const zkr_queue,
+    older_than_ms: i64,
+    way: Way<'_, Place<usize>, zkr_number_callback>,
+) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let core = it.core.clone();
         let older_than_ms = input::millis("older_than_ms", older_than_ms)?;
         Ok(async move { core.purge(older_than_ms).await })

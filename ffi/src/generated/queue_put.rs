@@ -13,6 +13,7 @@ use crate::items;
 use crate::queue::{QueueHandle, zkr_queue};
 use crate::status::zkr_status;
 use crate::verbs;
+use crate::verbs::Way;
 
 /// Puts an item at the end, waiting up to timeout_ms while the queue is full (max_items). It is put once, also if the
 /// answer gets lost; ZKR_CONNECTION_LOST says that nobody can know. ZKR_TIMEOUT: it was not put and will not be; for an
@@ -39,17 +40,7 @@ pub extern "C" fn zkr_queue_put_cancellable(
     token: *mut zkr_cancel_token,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        queue,
-        token,
-        error,
-        || Ok(()),
-        |it: &QueueHandle| {
-            let data = input::bytes("data", data, size)?;
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(items::put(&it.core, vec![data], timeout_ms))
-        },
-    )
+    queue_put(queue, data, size, timeout_ms, Way::Waits { token, error, place: &|| Ok(()) })
 }
 
 /// zkr_queue_put in the background. ZKR_OK says that the callback will be called exactly once.
@@ -76,7 +67,17 @@ pub extern "C" fn zkr_queue_put_cancellable_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, token, callback, user_data, |it: &QueueHandle| {
+    queue_put(queue, data, size, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn queue_put(
+    queue: *const zkr_queue,
+    data: *const c_void,
+    size: usize,
+    timeout_ms: i64,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let data = input::bytes("data", data, size)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(items::put(&it.core, vec![data], timeout_ms))
@@ -110,18 +111,7 @@ pub extern "C" fn zkr_queue_put_with_cancellable(
     token: *mut zkr_cancel_token,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        queue,
-        token,
-        error,
-        || Ok(()),
-        |it: &QueueHandle| {
-            let data = input::bytes("data", data, size)?;
-            let key = input::text("key", key)?;
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(items::put_with(&it.core, data, key, timeout_ms))
-        },
-    )
+    queue_put_with(queue, data, size, key, timeout_ms, Way::Waits { token, error, place: &|| Ok(()) })
 }
 
 /// zkr_queue_put_with in the background. ZKR_OK says that the callback will be called exactly once.
@@ -150,7 +140,18 @@ pub extern "C" fn zkr_queue_put_with_cancellable_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, token, callback, user_data, |it: &QueueHandle| {
+    queue_put_with(queue, data, size, key, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn queue_put_with(
+    queue: *const zkr_queue,
+    data: *const c_void,
+    size: usize,
+    key: *const c_char,
+    timeout_ms: i64,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let data = input::bytes("data", data, size)?;
         let key = input::text("key", key)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
@@ -185,17 +186,7 @@ pub extern "C" fn zkr_queue_put_many_cancellable(
     token: *mut zkr_cancel_token,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        queue,
-        token,
-        error,
-        || Ok(()),
-        |it: &QueueHandle| {
-            let items = input::many("items", items, sizes, count)?;
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(items::put(&it.core, items, timeout_ms))
-        },
-    )
+    queue_put_many(queue, items, sizes, count, timeout_ms, Way::Waits { token, error, place: &|| Ok(()) })
 }
 
 /// zkr_queue_put_many in the background. ZKR_OK says that the callback will be called exactly once.
@@ -233,7 +224,18 @@ pub extern "C" fn zkr_queue_put_many_cancellable_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(queue, token, callback, user_data, |it: &QueueHandle| {
+    queue_put_many(queue, items, sizes, count, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn queue_put_many(
+    queue: *const zkr_queue,
+    items: *const *const c_void,
+    sizes: *const usize,
+    count: usize,
+    timeout_ms: i64,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(queue, way, |it: &QueueHandle| {
         let items = input::many("items", items, sizes, count)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(items::put(&it.core, items, timeout_ms))

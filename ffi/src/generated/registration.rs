@@ -11,6 +11,7 @@ use crate::services;
 use crate::services::{RegistrationHandle, zkr_registration, zkr_service};
 use crate::status::zkr_status;
 use crate::verbs;
+use crate::verbs::Way;
 
 /// Frees a registration, which ends nothing. NULL and freed ones are ignored.
 #[unsafe(no_mangle)]
@@ -51,17 +52,7 @@ pub extern "C" fn zkr_registration_update(
     service: *const zkr_service,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        registration,
-        null(),
-        error,
-        || Ok(()),
-        |it: &RegistrationHandle| {
-            let core = it.core.clone();
-            let service = services::changed(&core, service)?;
-            Ok(async move { core.update(service).await })
-        },
-    )
+    registration_update(registration, service, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_registration_update in the background. ZKR_OK says that the callback will be called exactly once.
@@ -72,7 +63,15 @@ pub extern "C" fn zkr_registration_update_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(registration, null(), callback, user_data, |it: &RegistrationHandle| {
+    registration_update(registration, service, Way::Starts { token: null(), callback, user_data })
+}
+
+fn registration_update(
+    registration: *const zkr_registration,
+    service: *const zkr_service,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(registration, way, |it: &RegistrationHandle| {
         let core = it.core.clone();
         let service = services::changed(&core, service)?;
         Ok(async move { core.update(service).await })
@@ -86,16 +85,7 @@ pub extern "C" fn zkr_registration_unregister(
     registration: *mut zkr_registration,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        registration,
-        null(),
-        error,
-        || Ok(()),
-        |it: &RegistrationHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.unregister().await })
-        },
-    )
+    registration_unregister(registration, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_registration_unregister in the background. ZKR_OK says that the callback will be called exactly once.
@@ -105,7 +95,14 @@ pub extern "C" fn zkr_registration_unregister_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(registration, null(), callback, user_data, |it: &RegistrationHandle| {
+    registration_unregister(registration, Way::Starts { token: null(), callback, user_data })
+}
+
+fn registration_unregister(
+    registration: *const zkr_registration,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(registration, way, |it: &RegistrationHandle| {
         let core = it.core.clone();
         Ok(async move { core.unregister().await })
     })

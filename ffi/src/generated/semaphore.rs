@@ -21,7 +21,7 @@ use crate::lists::{zkr_contenders, zkr_contenders_callback};
 use crate::status::zkr_status;
 use crate::transaction::zkr_transaction;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// At most so many permits at once in the whole ensemble, in the order of arrival. A handle may be acquired again and
 /// again: each acquisition has permits of its own.
@@ -67,16 +67,11 @@ pub extern "C" fn zkr_semaphore_acquire_cancellable(
     held: *mut *mut zkr_held,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    semaphore_acquire(
         semaphore,
-        token,
-        error,
-        || Ok(HandlePlace::optional(held)),
-        |it: &SemaphoreHandle| {
-            let n = input::count("n", n)?;
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::acquire(&it.core, n, timeout_ms))
-        },
+        n,
+        timeout_ms,
+        Way::Waits { token, error, place: &|| Ok(HandlePlace::optional(held)) },
     )
 }
 
@@ -102,7 +97,16 @@ pub extern "C" fn zkr_semaphore_acquire_cancellable_async(
     callback: zkr_held_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(semaphore, token, callback, user_data, |it: &SemaphoreHandle| {
+    semaphore_acquire(semaphore, n, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn semaphore_acquire(
+    semaphore: *const zkr_semaphore,
+    n: usize,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_held>, zkr_held_callback>,
+) -> zkr_status {
+    verbs::call(semaphore, way, |it: &SemaphoreHandle| {
         let n = input::count("n", n)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::acquire(&it.core, n, timeout_ms))
@@ -118,7 +122,7 @@ pub extern "C" fn zkr_semaphore_release(
     semaphore: *mut zkr_semaphore,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(semaphore, null(), error, || Ok(()), |it: &SemaphoreHandle| Ok(it.core.release()))
+    semaphore_release(semaphore, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_semaphore_release in the background. ZKR_OK says that the callback will be called exactly once.
@@ -128,7 +132,11 @@ pub extern "C" fn zkr_semaphore_release_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(semaphore, null(), callback, user_data, |it: &SemaphoreHandle| Ok(it.core.release()))
+    semaphore_release(semaphore, Way::Starts { token: null(), callback, user_data })
+}
+
+fn semaphore_release(semaphore: *const zkr_semaphore, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(semaphore, way, |it: &SemaphoreHandle| Ok(it.core.release()))
 }
 
 /// The same, with the confirmation left to the background: never blocks, fit for destructors and callbacks.
@@ -162,16 +170,7 @@ pub extern "C" fn zkr_semaphore_verify(
     semaphore: *mut zkr_semaphore,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        semaphore,
-        null(),
-        error,
-        || Ok(()),
-        |it: &SemaphoreHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.verify().await })
-        },
-    )
+    semaphore_verify(semaphore, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_semaphore_verify in the background. ZKR_OK says that the callback will be called exactly once.
@@ -181,7 +180,11 @@ pub extern "C" fn zkr_semaphore_verify_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(semaphore, null(), callback, user_data, |it: &SemaphoreHandle| {
+    semaphore_verify(semaphore, Way::Starts { token: null(), callback, user_data })
+}
+
+fn semaphore_verify(semaphore: *const zkr_semaphore, way: Way<'_, (), zkr_done_callback>) -> zkr_status {
+    verbs::call(semaphore, way, |it: &SemaphoreHandle| {
         let core = it.core.clone();
         Ok(async move { core.verify().await })
     })
@@ -275,15 +278,9 @@ pub extern "C" fn zkr_semaphore_contenders(
     contenders: *mut *mut zkr_contenders,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    semaphore_contenders(
         semaphore,
-        null(),
-        error,
-        || HandlePlace::required("contenders", contenders),
-        |it: &SemaphoreHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.contenders().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("contenders", contenders) },
     )
 }
 
@@ -294,7 +291,14 @@ pub extern "C" fn zkr_semaphore_contenders_async(
     callback: zkr_contenders_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(semaphore, null(), callback, user_data, |it: &SemaphoreHandle| {
+    semaphore_contenders(semaphore, Way::Starts { token: null(), callback, user_data })
+}
+
+fn semaphore_contenders(
+    semaphore: *const zkr_semaphore,
+    way: Way<'_, HandlePlace<zkr_contenders>, zkr_contenders_callback>,
+) -> zkr_status {
+    verbs::call(semaphore, way, |it: &SemaphoreHandle| {
         let core = it.core.clone();
         Ok(async move { core.contenders().await })
     })
@@ -325,17 +329,11 @@ pub extern "C" fn zkr_semaphore_revoke_cancellable(
     asked: *mut bool,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    semaphore_revoke(
         semaphore,
-        token,
-        error,
-        || Ok(Place::optional(asked)),
-        |it: &SemaphoreHandle| {
-            let core = it.core.clone();
-            let contender = input::optional_text("contender", contender)?;
-            let force_after_ms = time::from_millis("force_after_ms", force_after_ms);
-            Ok(async move { core.revoke(contender.as_deref(), force_after_ms).await })
-        },
+        contender,
+        force_after_ms,
+        Way::Waits { token, error, place: &|| Ok(Place::optional(asked)) },
     )
 }
 
@@ -369,7 +367,16 @@ pub extern "C" fn zkr_semaphore_revoke_cancellable_async(
     callback: zkr_answer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(semaphore, token, callback, user_data, |it: &SemaphoreHandle| {
+    semaphore_revoke(semaphore, contender, force_after_ms, Way::Starts { token, callback, user_data })
+}
+
+fn semaphore_revoke(
+    semaphore: *const zkr_semaphore,
+    contender: *const c_char,
+    force_after_ms: i64,
+    way: Way<'_, Place<bool>, zkr_answer_callback>,
+) -> zkr_status {
+    verbs::call(semaphore, way, |it: &SemaphoreHandle| {
         let core = it.core.clone();
         let contender = input::optional_text("contender", contender)?;
         let force_after_ms = time::from_millis("force_after_ms", force_after_ms);
@@ -428,15 +435,9 @@ pub extern "C" fn zkr_semaphore_holders(
     holders: *mut *mut zkr_contenders,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    semaphore_holders(
         semaphore,
-        null(),
-        error,
-        || HandlePlace::required("holders", holders),
-        |it: &SemaphoreHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.holders().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("holders", holders) },
     )
 }
 
@@ -447,7 +448,14 @@ pub extern "C" fn zkr_semaphore_holders_async(
     callback: zkr_contenders_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(semaphore, null(), callback, user_data, |it: &SemaphoreHandle| {
+    semaphore_holders(semaphore, Way::Starts { token: null(), callback, user_data })
+}
+
+fn semaphore_holders(
+    semaphore: *const zkr_semaphore,
+    way: Way<'_, HandlePlace<zkr_contenders>, zkr_contenders_callback>,
+) -> zkr_status {
+    verbs::call(semaphore, way, |it: &SemaphoreHandle| {
         let core = it.core.clone();
         Ok(async move { core.holders().await })
     })
@@ -461,17 +469,7 @@ pub extern "C" fn zkr_semaphore_resize(
     permits: usize,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        semaphore,
-        null(),
-        error,
-        || Ok(()),
-        |it: &SemaphoreHandle| {
-            let core = it.core.clone();
-            let permits = input::count("permits", permits)?;
-            Ok(async move { core.resize(permits).await })
-        },
-    )
+    semaphore_resize(semaphore, permits, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_semaphore_resize in the background. ZKR_OK says that the callback will be called exactly once.
@@ -482,7 +480,15 @@ pub extern "C" fn zkr_semaphore_resize_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(semaphore, null(), callback, user_data, |it: &SemaphoreHandle| {
+    semaphore_resize(semaphore, permits, Way::Starts { token: null(), callback, user_data })
+}
+
+fn semaphore_resize(
+    semaphore: *const zkr_semaphore,
+    permits: usize,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(semaphore, way, |it: &SemaphoreHandle| {
         let core = it.core.clone();
         let permits = input::count("permits", permits)?;
         Ok(async move { core.resize(permits).await })

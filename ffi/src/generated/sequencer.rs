@@ -14,6 +14,7 @@ use crate::input;
 use crate::input::Place;
 use crate::status::zkr_status;
 use crate::verbs;
+use crate::verbs::Way;
 
 /// Asks whether the acquisition that a sequencer (zkr_held_sequencer) stands for still stands, as the quorum sees it.
 /// ZKR_INVALID for what is no sequencer.
@@ -24,16 +25,10 @@ pub extern "C" fn zkr_client_check_sequencer(
     valid: *mut bool,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    client_check_sequencer(
         client,
-        null(),
-        error,
-        || Place::required("valid", valid),
-        |it: &ClientHandle| {
-            let core = it.core.clone();
-            let sequencer = input::text("sequencer", sequencer)?;
-            Ok(async move { core.check_sequencer(&sequencer).await })
-        },
+        sequencer,
+        Way::Waits { token: null(), error, place: &|| Place::required("valid", valid) },
     )
 }
 
@@ -46,7 +41,15 @@ pub extern "C" fn zkr_client_check_sequencer_async(
     callback: zkr_answer_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+    client_check_sequencer(client, sequencer, Way::Starts { token: null(), callback, user_data })
+}
+
+fn client_check_sequencer(
+    client: *const zkr_client,
+    sequencer: *const c_char,
+    way: Way<'_, Place<bool>, zkr_answer_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.clone();
         let sequencer = input::text("sequencer", sequencer)?;
         Ok(async move { core.check_sequencer(&sequencer).await })
@@ -74,18 +77,7 @@ pub extern "C" fn zkr_client_watch_sequencer_cancellable(
     token: *mut zkr_cancel_token,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        client,
-        token,
-        error,
-        || Ok(()),
-        |it: &ClientHandle| {
-            let core = it.core.clone();
-            let sequencer = input::text("sequencer", sequencer)?;
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(async move { drive::watch_sequencer(&core, &sequencer, timeout_ms).await })
-        },
-    )
+    client_watch_sequencer(client, sequencer, timeout_ms, Way::Waits { token, error, place: &|| Ok(()) })
 }
 
 /// zkr_client_watch_sequencer in the background. ZKR_OK says that the callback will be called exactly once.
@@ -117,7 +109,16 @@ pub extern "C" fn zkr_client_watch_sequencer_cancellable_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, token, callback, user_data, |it: &ClientHandle| {
+    client_watch_sequencer(client, sequencer, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn client_watch_sequencer(
+    client: *const zkr_client,
+    sequencer: *const c_char,
+    timeout_ms: i64,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.clone();
         let sequencer = input::text("sequencer", sequencer)?;
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);

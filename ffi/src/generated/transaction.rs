@@ -13,6 +13,7 @@ use crate::nodes::GivenCreateMode;
 use crate::status::zkr_status;
 use crate::transaction::{TransactionHandle, zkr_transaction};
 use crate::verbs;
+use crate::verbs::Way;
 
 /// Adds the creation of a node.
 #[unsafe(no_mangle)]
@@ -133,16 +134,7 @@ pub extern "C" fn zkr_transaction_commit(
     transaction: *mut zkr_transaction,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        transaction,
-        null(),
-        error,
-        || Ok(()),
-        |it: &TransactionHandle| {
-            let core = it.core.clone();
-            Ok(async move { async { core.commit().await.map(drop) }.await })
-        },
-    )
+    transaction_commit(transaction, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_transaction_commit in the background. ZKR_OK says that the callback will be called exactly once.
@@ -152,7 +144,14 @@ pub extern "C" fn zkr_transaction_commit_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(transaction, null(), callback, user_data, |it: &TransactionHandle| {
+    transaction_commit(transaction, Way::Starts { token: null(), callback, user_data })
+}
+
+fn transaction_commit(
+    transaction: *const zkr_transaction,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(transaction, way, |it: &TransactionHandle| {
         let core = it.core.clone();
         Ok(async move { async { core.commit().await.map(drop) }.await })
     })
@@ -166,15 +165,9 @@ pub extern "C" fn zkr_transaction_commit_results(
     results: *mut *mut zkr_part_results,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    transaction_commit_results(
         transaction,
-        null(),
-        error,
-        || HandlePlace::required("results", results),
-        |it: &TransactionHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.commit().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("results", results) },
     )
 }
 
@@ -185,7 +178,14 @@ pub extern "C" fn zkr_transaction_commit_results_async(
     callback: zkr_part_results_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(transaction, null(), callback, user_data, |it: &TransactionHandle| {
+    transaction_commit_results(transaction, Way::Starts { token: null(), callback, user_data })
+}
+
+fn transaction_commit_results(
+    transaction: *const zkr_transaction,
+    way: Way<'_, HandlePlace<zkr_part_results>, zkr_part_results_callback>,
+) -> zkr_status {
+    verbs::call(transaction, way, |it: &TransactionHandle| {
         let core = it.core.clone();
         Ok(async move { core.commit().await })
     })

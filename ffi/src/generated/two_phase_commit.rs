@@ -24,7 +24,7 @@ use crate::lists::{
 };
 use crate::status::zkr_status;
 use crate::verbs;
-use crate::verbs::Recipe;
+use crate::verbs::{Recipe, Way};
 
 /// Transactions that all sites commit, or none, shared with everybody who uses that path, in any language. The decision
 /// is made once and survives everybody's crash. A handle is a coordinator, a site, or both.
@@ -111,24 +111,15 @@ pub extern "C" fn zkr_two_phase_commit_begin(
     transaction: *mut *mut zkr_commit_transaction,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    two_phase_commit_begin(
         two_phase_commit,
-        null(),
-        error,
-        || HandlePlace::required("transaction", transaction),
-        |it: &TwoPhaseCommitHandle| {
-            let id = input::text("id", id)?;
-            let sites = input::texts("sites", sites, count)?;
-            let payload = input::bytes("payload", payload, size)?;
-            let timeout_ms = input::millis("timeout_ms", timeout_ms)?;
-            Ok(drive::begin(
-                &it.core,
-                &id,
-                &sites.iter().map(String::as_str).collect::<Vec<_>>(),
-                &payload,
-                timeout_ms,
-            ))
-        },
+        id,
+        sites,
+        count,
+        payload,
+        size,
+        timeout_ms,
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("transaction", transaction) },
     )
 }
 
@@ -145,7 +136,30 @@ pub extern "C" fn zkr_two_phase_commit_begin_async(
     callback: zkr_commit_transaction_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(two_phase_commit, null(), callback, user_data, |it: &TwoPhaseCommitHandle| {
+    two_phase_commit_begin(
+        two_phase_commit,
+        id,
+        sites,
+        count,
+        payload,
+        size,
+        timeout_ms,
+        Way::Starts { token: null(), callback, user_data },
+    )
+}
+
+#[expect(clippy::too_many_arguments, reason = "the verb has as many")]
+fn two_phase_commit_begin(
+    two_phase_commit: *const zkr_two_phase_commit,
+    id: *const c_char,
+    sites: *const *const c_char,
+    count: usize,
+    payload: *const c_void,
+    size: usize,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_commit_transaction>, zkr_commit_transaction_callback>,
+) -> zkr_status {
+    verbs::call(two_phase_commit, way, |it: &TwoPhaseCommitHandle| {
         let id = input::text("id", id)?;
         let sites = input::texts("sites", sites, count)?;
         let payload = input::bytes("payload", payload, size)?;
@@ -170,15 +184,9 @@ pub extern "C" fn zkr_two_phase_commit_recover(
     transactions: *mut *mut zkr_commit_transactions,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    two_phase_commit_recover(
         two_phase_commit,
-        null(),
-        error,
-        || HandlePlace::required("transactions", transactions),
-        |it: &TwoPhaseCommitHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.recover().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("transactions", transactions) },
     )
 }
 
@@ -189,7 +197,14 @@ pub extern "C" fn zkr_two_phase_commit_recover_async(
     callback: zkr_commit_transactions_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(two_phase_commit, null(), callback, user_data, |it: &TwoPhaseCommitHandle| {
+    two_phase_commit_recover(two_phase_commit, Way::Starts { token: null(), callback, user_data })
+}
+
+fn two_phase_commit_recover(
+    two_phase_commit: *const zkr_two_phase_commit,
+    way: Way<'_, HandlePlace<zkr_commit_transactions>, zkr_commit_transactions_callback>,
+) -> zkr_status {
+    verbs::call(two_phase_commit, way, |it: &TwoPhaseCommitHandle| {
         let core = it.core.clone();
         Ok(async move { core.recover().await })
     })
@@ -203,17 +218,7 @@ pub extern "C" fn zkr_two_phase_commit_join(
     site: *const c_char,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        two_phase_commit,
-        null(),
-        error,
-        || Ok(()),
-        |it: &TwoPhaseCommitHandle| {
-            let core = it.core.clone();
-            let site = input::text("site", site)?;
-            Ok(async move { core.join(&site).await })
-        },
-    )
+    two_phase_commit_join(two_phase_commit, site, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_two_phase_commit_join in the background. ZKR_OK says that the callback will be called exactly once.
@@ -224,7 +229,15 @@ pub extern "C" fn zkr_two_phase_commit_join_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(two_phase_commit, null(), callback, user_data, |it: &TwoPhaseCommitHandle| {
+    two_phase_commit_join(two_phase_commit, site, Way::Starts { token: null(), callback, user_data })
+}
+
+fn two_phase_commit_join(
+    two_phase_commit: *const zkr_two_phase_commit,
+    site: *const c_char,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(two_phase_commit, way, |it: &TwoPhaseCommitHandle| {
         let core = it.core.clone();
         let site = input::text("site", site)?;
         Ok(async move { core.join(&site).await })
@@ -237,16 +250,7 @@ pub extern "C" fn zkr_two_phase_commit_leave(
     two_phase_commit: *mut zkr_two_phase_commit,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
-        two_phase_commit,
-        null(),
-        error,
-        || Ok(()),
-        |it: &TwoPhaseCommitHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.leave().await })
-        },
-    )
+    two_phase_commit_leave(two_phase_commit, Way::Waits { token: null(), error, place: &|| Ok(()) })
 }
 
 /// zkr_two_phase_commit_leave in the background. ZKR_OK says that the callback will be called exactly once.
@@ -256,7 +260,14 @@ pub extern "C" fn zkr_two_phase_commit_leave_async(
     callback: zkr_done_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(two_phase_commit, null(), callback, user_data, |it: &TwoPhaseCommitHandle| {
+    two_phase_commit_leave(two_phase_commit, Way::Starts { token: null(), callback, user_data })
+}
+
+fn two_phase_commit_leave(
+    two_phase_commit: *const zkr_two_phase_commit,
+    way: Way<'_, (), zkr_done_callback>,
+) -> zkr_status {
+    verbs::call(two_phase_commit, way, |it: &TwoPhaseCommitHandle| {
         let core = it.core.clone();
         Ok(async move { core.leave().await })
     })
@@ -287,15 +298,10 @@ pub extern "C" fn zkr_two_phase_commit_next_cancellable(
     proposal: *mut *mut zkr_proposal,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    two_phase_commit_next(
         two_phase_commit,
-        token,
-        error,
-        || HandlePlace::required("proposal", proposal),
-        |it: &TwoPhaseCommitHandle| {
-            let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
-            Ok(drive::next_proposal(&it.core, timeout_ms))
-        },
+        timeout_ms,
+        Way::Waits { token, error, place: &|| HandlePlace::required("proposal", proposal) },
     )
 }
 
@@ -319,7 +325,15 @@ pub extern "C" fn zkr_two_phase_commit_next_cancellable_async(
     callback: zkr_proposal_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(two_phase_commit, token, callback, user_data, |it: &TwoPhaseCommitHandle| {
+    two_phase_commit_next(two_phase_commit, timeout_ms, Way::Starts { token, callback, user_data })
+}
+
+fn two_phase_commit_next(
+    two_phase_commit: *const zkr_two_phase_commit,
+    timeout_ms: i64,
+    way: Way<'_, HandlePlace<zkr_proposal>, zkr_proposal_callback>,
+) -> zkr_status {
+    verbs::call(two_phase_commit, way, |it: &TwoPhaseCommitHandle| {
         let timeout_ms = time::from_millis("timeout_ms", timeout_ms);
         Ok(drive::next_proposal(&it.core, timeout_ms))
     })
@@ -334,15 +348,9 @@ pub extern "C" fn zkr_two_phase_commit_pending(
     proposals: *mut *mut zkr_proposals,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    two_phase_commit_pending(
         two_phase_commit,
-        null(),
-        error,
-        || HandlePlace::required("proposals", proposals),
-        |it: &TwoPhaseCommitHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.pending().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("proposals", proposals) },
     )
 }
 
@@ -353,7 +361,14 @@ pub extern "C" fn zkr_two_phase_commit_pending_async(
     callback: zkr_proposals_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(two_phase_commit, null(), callback, user_data, |it: &TwoPhaseCommitHandle| {
+    two_phase_commit_pending(two_phase_commit, Way::Starts { token: null(), callback, user_data })
+}
+
+fn two_phase_commit_pending(
+    two_phase_commit: *const zkr_two_phase_commit,
+    way: Way<'_, HandlePlace<zkr_proposals>, zkr_proposals_callback>,
+) -> zkr_status {
+    verbs::call(two_phase_commit, way, |it: &TwoPhaseCommitHandle| {
         let core = it.core.clone();
         Ok(async move { core.pending().await })
     })
@@ -367,15 +382,9 @@ pub extern "C" fn zkr_two_phase_commit_history(
     statuses: *mut *mut zkr_commit_statuses,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    two_phase_commit_history(
         two_phase_commit,
-        null(),
-        error,
-        || HandlePlace::required("statuses", statuses),
-        |it: &TwoPhaseCommitHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.history().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("statuses", statuses) },
     )
 }
 
@@ -386,7 +395,14 @@ pub extern "C" fn zkr_two_phase_commit_history_async(
     callback: zkr_commit_statuses_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(two_phase_commit, null(), callback, user_data, |it: &TwoPhaseCommitHandle| {
+    two_phase_commit_history(two_phase_commit, Way::Starts { token: null(), callback, user_data })
+}
+
+fn two_phase_commit_history(
+    two_phase_commit: *const zkr_two_phase_commit,
+    way: Way<'_, HandlePlace<zkr_commit_statuses>, zkr_commit_statuses_callback>,
+) -> zkr_status {
+    verbs::call(two_phase_commit, way, |it: &TwoPhaseCommitHandle| {
         let core = it.core.clone();
         Ok(async move { core.history().await })
     })
@@ -401,16 +417,10 @@ pub extern "C" fn zkr_two_phase_commit_show(
     statuses: *mut *mut zkr_commit_statuses,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    two_phase_commit_show(
         two_phase_commit,
-        null(),
-        error,
-        || HandlePlace::required("statuses", statuses),
-        |it: &TwoPhaseCommitHandle| {
-            let core = it.core.clone();
-            let id = input::text("id", id)?;
-            Ok(async move { async { core.show(&id).await.map(Vec::from_iter) }.await })
-        },
+        id,
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("statuses", statuses) },
     )
 }
 
@@ -422,7 +432,15 @@ pub extern "C" fn zkr_two_phase_commit_show_async(
     callback: zkr_commit_statuses_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(two_phase_commit, null(), callback, user_data, |it: &TwoPhaseCommitHandle| {
+    two_phase_commit_show(two_phase_commit, id, Way::Starts { token: null(), callback, user_data })
+}
+
+fn two_phase_commit_show(
+    two_phase_commit: *const zkr_two_phase_commit,
+    id: *const c_char,
+    way: Way<'_, HandlePlace<zkr_commit_statuses>, zkr_commit_statuses_callback>,
+) -> zkr_status {
+    verbs::call(two_phase_commit, way, |it: &TwoPhaseCommitHandle| {
         let core = it.core.clone();
         let id = input::text("id", id)?;
         Ok(async move { async { core.show(&id).await.map(Vec::from_iter) }.await })
@@ -439,17 +457,11 @@ pub extern "C" fn zkr_two_phase_commit_decide_abort(
     decided: *mut zkr_outcome,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    two_phase_commit_decide_abort(
         two_phase_commit,
-        null(),
-        error,
-        || Place::required("decided", decided),
-        |it: &TwoPhaseCommitHandle| {
-            let core = it.core.clone();
-            let id = input::text("id", id)?;
-            let reason = input::text("reason", reason)?;
-            Ok(async move { core.decide_abort(&id, &reason).await })
-        },
+        id,
+        reason,
+        Way::Waits { token: null(), error, place: &|| Place::required("decided", decided) },
     )
 }
 
@@ -462,7 +474,21 @@ pub extern "C" fn zkr_two_phase_commit_decide_abort_async(
     callback: zkr_outcome_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(two_phase_commit, null(), callback, user_data, |it: &TwoPhaseCommitHandle| {
+    two_phase_commit_decide_abort(
+        two_phase_commit,
+        id,
+        reason,
+        Way::Starts { token: null(), callback, user_data },
+    )
+}
+
+fn two_phase_commit_decide_abort(
+    two_phase_commit: *const zkr_two_phase_commit,
+    id: *const c_char,
+    reason: *const c_char,
+    way: Way<'_, Place<zkr_outcome>, zkr_outcome_callback>,
+) -> zkr_status {
+    verbs::call(two_phase_commit, way, |it: &TwoPhaseCommitHandle| {
         let core = it.core.clone();
         let id = input::text("id", id)?;
         let reason = input::text("reason", reason)?;

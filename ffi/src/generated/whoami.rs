@@ -10,6 +10,7 @@ use crate::input::HandlePlace;
 use crate::nodes::zkr_strings_callback;
 use crate::status::zkr_status;
 use crate::verbs;
+use crate::verbs::Way;
 
 /// As whom the server knows this client, each as scheme:id, which is what an access list names: by the address it comes
 /// from, by its credentials and by its certificate. Of digest credentials it is the user alone. On success *identities
@@ -20,15 +21,9 @@ pub extern "C" fn zkr_client_whoami(
     identities: *mut *mut zkr_strings,
     error: *mut *mut zkr_error,
 ) -> zkr_status {
-    verbs::wait(
+    client_whoami(
         client,
-        null(),
-        error,
-        || HandlePlace::required("identities", identities),
-        |it: &ClientHandle| {
-            let core = it.core.clone();
-            Ok(async move { core.whoami().await })
-        },
+        Way::Waits { token: null(), error, place: &|| HandlePlace::required("identities", identities) },
     )
 }
 
@@ -39,7 +34,14 @@ pub extern "C" fn zkr_client_whoami_async(
     callback: zkr_strings_callback,
     user_data: *mut c_void,
 ) -> zkr_status {
-    verbs::start(client, null(), callback, user_data, |it: &ClientHandle| {
+    client_whoami(client, Way::Starts { token: null(), callback, user_data })
+}
+
+fn client_whoami(
+    client: *const zkr_client,
+    way: Way<'_, HandlePlace<zkr_strings>, zkr_strings_callback>,
+) -> zkr_status {
+    verbs::call(client, way, |it: &ClientHandle| {
         let core = it.core.clone();
         Ok(async move { core.whoami().await })
     })
