@@ -6,8 +6,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::sort;
-
 /// By name, the weights of those who share the partitions.
 pub(super) type Weights = BTreeMap<String, u32>;
 
@@ -41,7 +39,7 @@ impl Assignment {
         let score = |member: usize, partition: usize| hash(&[names[member], &partitions[partition]]);
         for member in 0..names.len() {
             let mut own: Vec<usize> = (0..owners.len()).filter(|at| owners[*at] == Some(member)).collect();
-            sort::by_key(&mut own, |partition| std::cmp::Reverse(score(member, *partition)));
+            own.sort_by_key(|partition| std::cmp::Reverse(score(member, *partition)));
             own.iter().skip(shares[member]).for_each(|partition| owners[*partition] = None);
             has[member] = own.len().min(shares[member]);
         }
@@ -101,7 +99,7 @@ fn shares(members: &Weights, partitions: usize, has: &[usize]) -> Vec<usize> {
     let parts: Vec<(usize, u64)> = parts.map(|part| ((part / all) as usize, part % all)).collect();
     let mut shares: Vec<usize> = parts.iter().map(|(whole, _)| *whole).collect();
     let mut cut: Vec<usize> = (0..parts.len()).filter(|at| parts[*at].1 > 0).collect();
-    sort::by_key(&mut cut, |at| (has[*at] <= parts[*at].0, std::cmp::Reverse(parts[*at].1)));
+    cut.sort_by_key(|at| (has[*at] <= parts[*at].0, std::cmp::Reverse(parts[*at].1)));
     let left = partitions - shares.iter().sum::<usize>();
     cut.iter().take(left).for_each(|at| shares[*at] += 1);
     shares
