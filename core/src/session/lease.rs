@@ -169,11 +169,16 @@ impl Lease {
     }
 
     /// Certain for long enough to take something on. As much has to be left as a pause may take, unless the beats come as
-    /// they should: then the next answer extends the lease before that. There is never more with answers that are slow.
+    /// they should: then the next answer extends the lease before that. There is never more with answers that are slow. Behind
+    /// a pause that took most of the lease, no answer may extend what is left.
     pub(crate) fn is_firm(&self, now: Moment) -> bool {
         let (left, moment) = (self.certain_until.since(now), self.timeout / 24);
-        let is_beating = now <= self.answered_beat + self.interval() + self.round_trip.max(moment);
-        left > self.timeout / 8 && (is_beating || left >= self.plenty() + moment)
+        let answer = self.round_trip.max(moment);
+        let is_beating = now <= self.answered_beat + self.interval() + answer;
+        // The beat leaves so much later at most.
+        let is_extended =
+            || self.could_extend().unwrap_or(now).max(now) + moment + answer < self.certain_until;
+        left > self.timeout / 8 && (is_beating && is_extended() || left >= self.plenty() + moment)
     }
 
     /// A contact, perhaps a beat, leaves.

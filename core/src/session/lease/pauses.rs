@@ -115,6 +115,81 @@ fn a_pause_as_long_as_is_promised_costs_nothing() {
     }
 }
 
+/// A client whose server stands still for longer than is borne, and which acquires behind that.
+#[derive(Copy, Clone, Debug)]
+struct Again {
+    terms: LeaseTerms,
+    answer: u64,
+    /// It held before the pause, and so it beat.
+    held: bool,
+    /// When the pause begins, after a request has left, and how long it is.
+    begins: u64,
+    pause: u64,
+    /// When the acquisition is asked for, after the end of the pause.
+    acquires: u64,
+}
+
+impl Again {
+    /// Whether what it is given stays held.
+    fn keeps(&self) -> bool {
+        let mut lease = Lease::new(Duration::from_millis(T), self.terms, at(0), at(self.answer));
+        let begin = 3 * T + self.begins;
+        let (end, mut granted) = (begin + self.pause, None);
+        let acquired = end + self.acquires;
+        let (mut now, mut has_asked, mut flying) = (self.answer, false, VecDeque::<(u64, u64, bool)>::new());
+        while granted.is_none_or(|granted| now < granted + 2 * T) {
+            let is_needed = if now < end { self.held } else { has_asked };
+            let answered = flying.front().map_or(u64::MAX, |(_, answered, _)| *answered);
+            let is_free = flying.len() < MOST_IN_FLIGHT;
+            let due = if is_free { ms(lease.due(is_needed)) } else { u64::MAX };
+            let asks = if has_asked { u64::MAX } else { acquired };
+            now = answered.min(due).min(asks).max(now);
+            if granted.is_some() && at(now) >= lease.certain_until() {
+                return false;
+            }
+            if answered <= now {
+                let (sent, _, is_beat) = flying.pop_front().expect("it is there");
+                lease.answered(at(sent), at(now), is_beat);
+            } else {
+                let is_beat = is_needed || asks <= now;
+                if asks <= now {
+                    has_asked = true;
+                } else {
+                    lease.beats(at(now));
+                }
+                lease.sent(at(now), is_beat);
+                let stands_still = (begin..end).contains(&now) || (begin..end).contains(&(now + self.answer));
+                let answer = if stands_still { end + self.answer / 2 } else { now + self.answer };
+                flying.push_back((now, answer, is_beat));
+            }
+            // As soon as the create of the acquisition is answered.
+            if granted.is_none() && now >= acquired + self.answer && lease.is_firm(at(now)) {
+                granted = Some(now);
+            }
+        }
+        true
+    }
+}
+
+#[test]
+fn what_is_acquired_behind_a_pause_that_was_not_borne_is_kept() {
+    let relaxed = LeaseTerms { mode: LeaseMode::Relaxed, ..LeaseTerms::default() };
+    for terms in [LeaseTerms::default(), known(T / 2), known(T / 4), known(T / 15), relaxed] {
+        for answer in [1, T / 1000, T / 100, T / 25] {
+            for pause in (25..120).step_by(5).map(|hundredths| T * hundredths / 100) {
+                for (begins, acquires) in
+                    (0..4).flat_map(|b| (0..12).map(move |a| (T / 8 * b / 4, T / 12 * a)))
+                {
+                    for held in [false, true] {
+                        let again = Again { terms, answer, held, begins, pause, acquires };
+                        assert!(again.keeps(), "{again:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The rows of a table of docs/production.md behind the line with which it begins, cell by cell.
 fn rows(head: &str) -> Vec<Vec<String>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/production.md");

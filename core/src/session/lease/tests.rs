@@ -260,13 +260,16 @@ fn a_known_tick_settles_sooner_and_one_that_is_too_long_later() {
 
 #[test]
 fn what_is_left_of_a_firm_lease_is_enough_for_a_pause_unless_it_is_just_extended() {
-    let mut lease = lease();
-    assert!(lease.is_firm(at(1020)) && lease.is_firm(at(6700)));
-    assert!(!lease.is_firm(at(8000)), "4 s are left, and no beat is answered");
-    lease.sent(at(8000), true);
-    lease.answered(at(8000), at(8010), true);
-    assert!(lease.is_firm(at(8020)), "the next answer comes in time");
-    assert!(!lease.is_firm(at(10_600)), "less than an eighth");
+    for (contact, is_extended) in [(None, false), (Some(6500), true)] {
+        let mut lease = lease();
+        assert!(lease.is_firm(at(1020)) && lease.is_firm(at(6700)));
+        contact.iter().for_each(|sent| lease.answered(at(*sent), at(sent + 10), false));
+        assert!(!lease.is_firm(at(8000)), "4 s are left, and no beat is answered");
+        lease.sent(at(8000), true);
+        lease.answered(at(8000), at(8010), true);
+        assert_eq!(lease.is_firm(at(8020)), is_extended, "whether the next answer comes in time");
+        assert!(!lease.is_firm(at(10_600)), "less than an eighth");
+    }
 }
 
 #[test]
