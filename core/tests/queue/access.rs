@@ -3,7 +3,8 @@
 use super::support::access::{ALL, NO_READING, NO_WRITING, set_access};
 use super::support::{SOON, client, eventually, server, soon};
 use super::{PATH, assert_tidy, bounded, queue_of};
-use zkrecipes::ErrorKind;
+use std::time::Duration;
+use zkrecipes::{ErrorKind, Nack};
 
 /// The first item of a queue.
 fn first_item() -> String {
@@ -41,6 +42,30 @@ async fn an_item_that_may_be_read_again_is_taken() {
     set_access(&server.connect_string(), &first_item(), ALL);
     let got = tokio::time::timeout(2 * SOON, queue.get()).await.expect("it looks").expect("it may now");
     assert_eq!(got, b"one");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_that_was_given_back_and_may_not_be_read_keeps_no_try_busy_and_is_claimed_when_it_may() {
+    let server = server();
+    let client = client(&server).await;
+    let queue = queue_of(&client);
+    queue.put(b"one").await.expect("put");
+    let item = soon("a claim", queue.claim()).await.expect("there is one");
+    item.nack_with(Nack::default().delay(Duration::from_millis(1))).await.expect("given back");
+    set_access(&server.connect_string(), &first_item(), NO_READING);
+    // The node of its pause stands, and each list shows it.
+    soon("the gets", async {
+        while client.skipped().is_empty() {
+            assert_eq!(queue.try_get().await.expect("looked"), None);
+        }
+    })
+    .await;
+    assert!(soon("a claim", queue.try_claim()).await.expect("looked").is_none());
+    set_access(&server.connect_string(), &first_item(), ALL);
+    let item = tokio::time::timeout(2 * SOON, queue.claim()).await.expect("it looks").expect("it may now");
+    assert_eq!((item.data(), item.attempts()), (&b"one"[..], 2));
+    item.ack().await.expect("ours");
+    assert_tidy(&server).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

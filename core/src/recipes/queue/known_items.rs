@@ -151,11 +151,13 @@ impl KnownItems {
         }
     }
 
-    /// It is not to be taken before, whatever else is known of a pause.
+    /// It is not to be taken before, whatever else is known of a pause. The node of one stands until the item is taken, and each list
+    /// shows it again.
     pub(super) fn set_aside(&mut self, item: &str, until: Moment) {
         let node = self.pauses.remove(item).and_then(|pause| pause.node);
         self.pauses.insert(item.to_owned(), KnownPause { until, node });
-        if let Some(name) = self.ready.keys().find(|name| name.text == item).cloned() {
+        let is_out = self.handed_out.contains_key(item);
+        if !is_out && let Some(name) = self.ready.keys().find(|name| name.text == item).cloned() {
             let read = self.ready.remove(&name).flatten();
             self.add(name, read);
         }

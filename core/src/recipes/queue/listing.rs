@@ -332,8 +332,7 @@ impl HandedOutItem {
     /// We may not read it, or cannot take it: it stands in nobody's way, and is looked at again after a while.
     pub(super) fn set_aside(&mut self, session: &Session, flaw: Flaw) {
         session.skip(&self.path(), flaw);
-        let aside = KnownPause { until: session.now() + LOOK_AFTER, node: None };
-        self.listing.items().pauses.insert(self.name.text.clone(), aside);
+        self.listing.items().set_aside(&self.name.text, session.now() + LOOK_AFTER);
         self.is_set_aside = true;
     }
 
