@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::support::access::{ALL, NO_READING, set_access};
+use crate::support::access::{ALL, NO_CREATION, NO_READING, set_access};
 use crate::support::ground::{Ground, grounds};
 use crate::support::{eventually, said, soon};
 use tokio::task::JoinHandle;
@@ -410,5 +410,32 @@ async fn a_partition_that_may_not_be_read_is_somebodys_and_is_looked_at_again() 
         set_access(&ground.hosts(), &line, ALL);
         let told = soon("its owner", owners.next()).await.expect("it goes on").expect("told");
         assert_eq!(told["0"].as_deref(), Some("theirs"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_may_not_be_locked_takes_no_other_from_its_member_and_is_won_when_it_may() {
+    said::listen();
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let (path, line) = ("/partitions/denied", "/partitions/denied/partitions/0");
+        client.nodes().ensure(line).await.expect("made");
+        set_access(&ground.hosts(), line, NO_CREATION);
+        let told = || said::about(line).len();
+        let before = told();
+        let member = client.partitioner(path, 2, options("a")).expect("valid");
+        let other = soon("won", member.next(None)).await.expect("won");
+        assert_eq!(other.name(), "1");
+        eventually("it is told as skipped, and why", || told() == before + 2).await;
+        assert_eq!(client.skipped()[line], "denied");
+        let early = member.next(Some(Duration::from_millis(300))).await.expect_err("it may not");
+        assert_eq!(early.kind(), ErrorKind::Timeout);
+        assert!(other.is_held());
+        assert_eq!(member.members().await.expect("members").len(), 1);
+        assert_eq!(told(), before + 2, "each once");
+        // No event tells that.
+        set_access(&ground.hosts(), line, ALL);
+        assert_eq!(soon("the other", member.next(None)).await.expect("won").name(), "0");
+        drop((other, client.close(None).await));
     }
 }

@@ -16,6 +16,7 @@ use crate::futures::unless;
 use crate::mutex::lock;
 use crate::options::LockOptions;
 use crate::session::Session;
+use crate::session::skipped_nodes::Flaw;
 use crate::turn::hold::Tenure;
 
 type Tending = Pin<Box<dyn Future<Output = (usize, Result<()>)> + Send>>;
@@ -83,13 +84,23 @@ async fn tend(sharing: &Sharing, partition: usize, mut is_ours: watch::Receiver<
         let Some(won) = unless(turn.acquire(), until_not(&mut is_ours)).await else { break };
         let held = match won {
             Ok(held) => held,
-            Err(error) if error.kind() == ErrorKind::ConnectionLost => {
+            Err(error) => {
                 let path = turn.path();
-                tracing::warn!(target: "zkrecipes", event = "partition_not_won", path, %error, "a partition could not be queued for; trying again");
+                let is_news = match error.kind() {
+                    ErrorKind::ConnectionLost => true,
+                    // That is this one's access list, or a quota, which somebody may change: the others go on.
+                    ErrorKind::Denied => {
+                        session.skip(path, Flaw::Denied);
+                        session.is_first_time(&format!("not won {path}"))
+                    }
+                    _ => return Err(error),
+                };
+                if is_news {
+                    tracing::warn!(target: "zkrecipes", event = "partition_not_won", path, %error, "a partition could not be queued for; trying again");
+                }
                 unless(pause.pass(session.clock()), until_not(&mut is_ours)).await;
                 continue;
             }
-            Err(error) => return Err(error),
         };
         let (hold, began) = (held.hold().clone(), session.now());
         hold.keep(Box::new(CountedPartition::new(&session)));
