@@ -57,6 +57,29 @@ async fn an_item_that_goes_back_does_not_go_with_who_never_put_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_item_whose_mark_or_whose_parent_may_not_be_made_goes_back_when_it_may() {
+    let marks = format!("{PATH}-__queue__/marks");
+    for frozen in [marks.as_str(), "/queues"] {
+        let server = server();
+        let (taker, other) = (client(&server).await, client(&server).await);
+        queue_of(&other).put(b"one").await.expect("put");
+        let got = soon("the get", drive::get(&queue_of(&taker), None)).await.expect("there is one");
+        eventually("no mark is left", || nodes_under(&server, &marks).is_empty()).await;
+        if frozen != marks {
+            other.nodes().delete(PATH, None).await.expect("empty");
+        }
+        set_access(&server.connect_string(), frozen, NO_CREATION);
+        server.clear_log();
+        drop(got);
+        let asked = || server.count("multi", "**") + server.count("create*", "**");
+        eventually("it is refused", || asked() > 0).await;
+        set_access(&server.connect_string(), frozen, ALL);
+        soon("closing", taker.close(None)).await.expect("closed");
+        assert_eq!(queue_of(&other).items().await.expect("read"), [b"one"], "{frozen}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_item_that_may_not_go_back_holds_up_nobody_and_goes_back_when_it_may() {
     for closes in [true, false] {
         let server = server();

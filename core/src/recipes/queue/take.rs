@@ -255,23 +255,26 @@ impl Store {
     ) -> Result<()> {
         let mut call = session.call(None).outlasting();
         loop {
-            let refused = self.create_again(session, &mut call, &put_back).await?;
-            match refused {
-                None => return Ok(()),
-                Some(WireError::NoNode) => {
-                    make_items(session, &mut call, PUTTING_BACK, &self.layout.items).await?
+            let may_go_to_the_end = match self.create_again(session, &mut call, &put_back).await {
+                Ok(None) => return Ok(()),
+                Ok(Some(WireError::NoNode)) => {
+                    make_items(session, &mut call, PUTTING_BACK, &self.layout.items).await
                 }
-                Some(WireError::NodeExists) if !put_back.is_at_the_end() => {}
-                // Somebody has to grant it, or to make room, as whoever comes next does.
-                Some(refused @ (WireError::NoAuth | WireError::QuotaExceeded)) if !session.is_closing() => {
+                Ok(Some(WireError::NodeExists)) if !put_back.is_at_the_end() => Ok(()),
+                Ok(Some(error)) => Err(refusal(error, PUTTING_BACK, &put_back.path)),
+                Err(error) => Err(error),
+            };
+            match may_go_to_the_end {
+                // The item, its mark or its parent. Somebody has to grant it, or to make room, as whoever comes next does.
+                Err(refused) if refused.kind() == ErrorKind::Denied && !session.is_closing() => {
                     if returning.take().is_some() {
-                        self.tell_not_put_back(&refusal(refused, PUTTING_BACK, &put_back.path));
+                        self.tell_not_put_back(&refused);
                     }
                     let again = session.clock().sleep_until(session.now() + LOOK_AFTER);
                     unless(again, session.until_closing()).await;
                     continue;
                 }
-                Some(error) => return Err(refusal(error, PUTTING_BACK, &put_back.path)),
+                granted => granted?,
             }
             put_back.path.clone_from(&put_back.end);
         }
