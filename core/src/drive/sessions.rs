@@ -34,7 +34,7 @@ impl Sessions {
             return;
         }
         let ending = async move {
-            sessions.iter().for_each(|session| session.end(limit));
+            sessions.iter().for_each(|session| session.end(limit, None));
             let each = sessions.iter().map(|session| session.close(Some(limit)));
             futures_util::future::join_all(each).await;
             Ok(())

@@ -88,7 +88,7 @@ impl Session {
     }
 
     async fn until_nothing_is_under_way(&self, server_session: &ServerSession) {
-        self.until_nothing_would_stay(server_session).await;
+        unless(self.until_nothing_would_stay(), server_session.until_ended()).await;
         server_session.until_tidy().await;
     }
 
@@ -97,9 +97,9 @@ impl Session {
         self.background.is_done()
     }
 
-    /// Resolves when that is so, or the server session has ended.
-    pub(super) async fn until_nothing_would_stay(&self, server_session: &ServerSession) {
-        unless(self.background.until_done(), server_session.until_ended()).await;
+    /// Resolves when that is so, in whatever server session it is done.
+    pub(super) async fn until_nothing_would_stay(&self) {
+        self.background.until_done().await;
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Session;
 use super::clock::{Deadline, Later};
 use super::state::State;
+use super::wire::open::Entry;
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::futures::unless;
 use crate::log;
@@ -47,8 +48,9 @@ impl Session {
     }
 
     /// Closes for the end of the process, which waits for so long: at once, whatever the end of the server session takes along. Only
-    /// what it does not, such as an item that goes back, is done before, also where the client was closing already.
-    pub(crate) fn end(self: &Arc<Self>, limit: Duration) {
+    /// what it does not, such as an item that goes back, is done before, also where the client was closing already, and in another server
+    /// session if its own has ended. `is_under_way` is kept until then.
+    pub(crate) fn end(self: &Arc<Self>, limit: Duration, is_under_way: Option<Entry>) {
         // The rest is for the end of the server session.
         let deadline = Deadline::after(self.clock.now(), Some(limit / 4 * 3));
         self.begin_closing(deadline);
@@ -58,9 +60,9 @@ impl Session {
         let session = self.clone();
         // Not polled here: a thread that exits may have no runtime within reach any more.
         self.clock.spawn(Box::pin(async move {
-            let server_session = session.server_session();
-            unless(session.until_nothing_would_stay(&server_session), session.until_over(deadline)).await;
-            drop(session.close_at_once());
+            unless(session.until_nothing_would_stay(), session.until_over(deadline)).await;
+            session.close_at_once().await;
+            drop(is_under_way);
         }));
     }
 

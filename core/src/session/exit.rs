@@ -44,7 +44,7 @@ pub(crate) async fn open_client(open: impl Future<Output = Result<Arc<Session>>>
     let is_late = open_clients.endings != before;
     drop(open_clients);
     if is_late {
-        session.end(Duration::ZERO);
+        session.end(Duration::ZERO, None);
         return Err(Error::closed("client"));
     }
     Ok(session)
@@ -85,9 +85,11 @@ pub(crate) fn end_all(limit: Duration) {
         open_clients.endings += 1;
         open_clients.clients.iter().filter_map(Weak::upgrade).collect()
     };
+    // Each counts as open: what would be left undone may take a session that is opened only then.
+    let under_way: Vec<_> = clients.iter().map(|_| open::Entry::new()).collect();
     let sessions = open::so_far();
     ENDING.notify_waiters();
-    clients.iter().for_each(|client| client.end(limit));
+    clients.iter().zip(under_way).for_each(|(client, entry)| client.end(limit, Some(entry)));
     open::until_gone(sessions, limit);
     // The process is about to destroy what callbacks use.
     clients.iter().for_each(|client| client.delivery.silence());

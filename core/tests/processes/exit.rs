@@ -22,6 +22,8 @@ const HOSTS: &str = "ZKRECIPES_TEST_HOSTS";
 const PATH: &str = "/locks/exit";
 const QUEUE: &str = "/queues/exit";
 const COMMITS: &str = "/commits/exit";
+/// What a program says when its sessions are to end.
+const ENDING: &str = "ending";
 /// Far longer than a test takes: nothing ends by running out.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const LIMIT: Duration = Duration::from_secs(10);
@@ -67,6 +69,7 @@ fn ask<T>(call: impl FnOnce() -> Result<T, zkrecipes::Error> + Send + 'static) {
 extern "C" fn at_exit() {
     let is_in_vain = std::env::var(PROGRAM).is_ok_and(|name| name == "get in vain");
     let (began, limit) = (Instant::now(), if is_in_vain { SHORT_LIMIT } else { LIMIT });
+    say(ENDING);
     end_sessions(limit);
     say(if began.elapsed() < limit { "confirmed" } else { "took all its time" });
     while ASKING.load(Ordering::SeqCst) && began.elapsed() < SOON {
@@ -233,6 +236,15 @@ impl Running {
         self.child.stdin.as_mut().expect("piped").write_all(b"\n").expect("it listens");
     }
 
+    /// Reads what it says up to this.
+    fn until_it_says(&mut self, what: &str) {
+        let mut line = String::new();
+        while line.trim_end() != what {
+            line.clear();
+            assert!(self.output.read_line(&mut line).expect("a line") > 0, "it ends without {what}");
+        }
+    }
+
     /// Everything that it said, once the server has confirmed that nothing of it is left there.
     fn end(self, server: &Server) -> Vec<String> {
         let lines = self.ended();
@@ -383,6 +395,23 @@ fn what_was_withdrawn_just_before_the_exit_is_undone() {
         assert!(lines.iter().any(|line| line == "Err(Cancelled)"), "{lines:?}");
         assert_eq!(what_is_queued(&server), [b"one"], "{name}");
     }
+}
+
+#[test]
+fn what_was_withdrawn_is_undone_in_another_session_if_its_own_ends_with_the_program() {
+    let server = server_with_an_item();
+    server.inject(Fault::delay_reply("multi", TIMEOUT));
+    let mut program = run("get", &server);
+    until("it is removed", || items(&server) == 0);
+    program.leave();
+    program.until_it_says(ENDING);
+    for session in server.sessions() {
+        server.expire(session);
+    }
+    // The late answer would come before the end of its connection.
+    server.drop_connections();
+    program.end(&server);
+    assert_eq!(what_is_queued(&server), [b"one"]);
 }
 
 #[test]

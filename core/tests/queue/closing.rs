@@ -159,6 +159,27 @@ async fn sessions_that_end_together_lose_no_item_that_nobody_waits_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_end_together_lose_no_item_of_one_that_has_ended() {
+    let server = server();
+    let ending = connected(&server, options(Duration::from_secs(1))).await;
+    let (queue, theirs) = (queue_of(&ending), queue_of(&client(&server).await));
+    theirs.put(b"one").await.expect("put");
+    multi_is_applied_and_then_nothing_is_heard(&server, &ending);
+    let getting = tokio::spawn(async move { queue.get().await });
+    eventually("it is removed", || nodes_under(&server, PATH).is_empty()).await;
+    getting.abort();
+    server.expire(ending.session_id());
+    eventually("it is given up", || ending.state() == State::Lost).await;
+    let sessions = Sessions::default();
+    sessions.add(&ending);
+    let their_end = spawn_blocking(move || sessions.end(SOON));
+    eventually("it closes", || ending.lock("/lock", Default::default()).is_err()).await;
+    server.clear_faults();
+    soon("their end", their_end).await.expect("ended");
+    assert_eq!(theirs.items().await.expect("read"), [b"one"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn closing_loses_and_doubles_no_item_that_goes_back_where_that_or_its_answer_is_lost() {
     let mut left = Vec::new();
     for (is_applied, has_mark) in [(false, true), (true, true), (true, false)] {

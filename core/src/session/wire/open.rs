@@ -22,7 +22,7 @@ fn open() -> MutexGuard<'static, Open> {
     OPEN.of_this_process().lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// A session that a server may have for us.
+/// A session that a server may have for us, or that may have to be opened yet for what is left to do.
 pub(crate) struct Entry(u64, Process);
 
 impl Entry {
