@@ -319,14 +319,17 @@ impl HandedOutItem {
         }
         self.is_lost = true;
         let mut items = self.listing.items();
-        items.pauses.remove(&self.name.text);
+        // One that a list has shown since it was handed out is of who gave it back meanwhile.
+        if items.handed_out.get(&self.name.text) != Some(&true) {
+            items.pauses.remove(&self.name.text);
+        }
         items.count_miss();
     }
 
-    /// Its parent is not the one below which it was read, or may not be.
+    /// Its parent is not the one below which it was read, or somebody has only written that one's data: then it stands, and no event
+    /// would show it. So it is read again, behind a look at the parent.
     pub(super) fn mark_moved(self) {
         self.listing.parent.doubt();
-        self.mark_gone();
     }
 
     /// We may not read it, or cannot take it: it stands in nobody's way, and is looked at again after a while.
@@ -517,6 +520,30 @@ mod tests {
             );
             fill(&listing, Vec::new());
         }
+    }
+
+    #[test]
+    fn a_pause_that_a_list_has_shown_while_an_item_was_out_holds_when_its_claim_is_refused() {
+        let listing = listing(Order::Arrival);
+        let name = names(&listing, &[0]).remove(0);
+        let out = hand_out(&listing, &name);
+        let pause = ItemPause::new(&name.text, 0, Duration::from_secs(1));
+        let given_back = FreeItem { name: name.clone(), pause: Some(pause.clone()) };
+        listing.replace_all(&listing.begin_look(), Moment(0), 0, vec![given_back]);
+        out.mark_gone();
+        let end = Moment(0) + Duration::from_secs(1);
+        assert_eq!(listing.first(end - Duration::from_nanos(1)), None, "it steps aside");
+        assert_eq!(listing.first(end), Some(name.clone()));
+        let known = listing.items().pauses.get(&name.text).and_then(|known| known.node.clone());
+        assert_eq!(known, Some(pause.node), "the next claim ends it");
+    }
+
+    #[test]
+    fn an_item_whose_parent_has_changed_is_read_again() {
+        let listing = listing(Order::Arrival);
+        let names = names(&listing, &[0]);
+        hand_out(&listing, &names[0]).mark_moved();
+        assert_eq!(ready(&listing), names);
     }
 
     #[test]
