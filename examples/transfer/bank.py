@@ -6,15 +6,18 @@ An error ends it, as a crash does: whoever starts it again has it go on where it
 """
 
 import json
+import os
 import sqlite3
 import sys
+import threading
 import time
 
 import zkrecipes
 
 file, hosts = sys.argv[1:]
 
-db = sqlite3.connect(file)
+db = sqlite3.connect(file, check_same_thread=False)
+one_at_a_time = threading.Lock()
 with db:
     db.execute("CREATE TABLE IF NOT EXISTS account (id INTEGER PRIMARY KEY, cents INTEGER CHECK (cents >= 0))")
     db.execute("INSERT OR IGNORE INTO account VALUES (1, 100000)")
@@ -54,7 +57,9 @@ def finish(proposal: zkrecipes.Proposal) -> None:
     print("asked", proposal.id)
     if not proposal.has_voted:
         cents = json.loads(proposal.payload)["bank"]
-        if prepare(proposal.id, cents):
+        with one_at_a_time:
+            prepared = prepare(proposal.id, cents)
+        if prepared:
             print("prepared", proposal.id)
             proposal.vote_commit()
         else:
@@ -62,12 +67,24 @@ def finish(proposal: zkrecipes.Proposal) -> None:
     print("voted", proposal.id)
     outcome = proposal.outcome()
     print(outcome, proposal.id)
-    settle(proposal.id, outcome)
+    with one_at_a_time:
+        settle(proposal.id, outcome)
     print("settled", proposal.id)
     proposal.acknowledge()
     print("done", proposal.id)
 
 
+def begin(proposal: zkrecipes.Proposal) -> None:
+    """In a thread of its own: one that is in doubt holds up no other."""
+    threading.Thread(target=finish, args=(proposal,), daemon=True).start()
+
+
+def end(failure: threading.ExceptHookArgs) -> None:
+    threading.__excepthook__(failure)
+    os._exit(1)
+
+
+threading.excepthook = end
 with zkrecipes.Client(hosts) as client:
     payments = client.two_phase_commit("/payments")
     until = time.monotonic() + 2 * client.session_timeout
@@ -86,6 +103,6 @@ with zkrecipes.Client(hosts) as client:
         if payment not in [proposal.id for proposal in asked]:
             settle(payment, "abort")
     for proposal in asked:
-        finish(proposal)
+        begin(proposal)
     while True:
-        finish(payments.next())
+        begin(payments.next())

@@ -84,6 +84,11 @@ async function finish(proposal) {
   console.log('done', id)
 }
 
+/** One that is in doubt holds up no other. An error ends the program, as a crash does. */
+function begin(proposal) {
+  void finish(proposal)
+}
+
 /** Who was killed is there until its session ends; after that somebody else is the shop. */
 async function join(payments, until) {
   for (;;) {
@@ -104,5 +109,5 @@ const asked = await payments.pending()
 for (const { id } of db.prepare("SELECT id FROM payment WHERE state = 'prepared'").all()) {
   if (!asked.some((proposal) => proposal.id === id)) settle(id, 'abort')
 }
-for (const proposal of asked) await finish(proposal)
-for (;;) await finish(await payments.next())
+for (const proposal of asked) begin(proposal)
+for (;;) begin(await payments.next())

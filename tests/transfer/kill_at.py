@@ -14,6 +14,7 @@ import sqlite3
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 ARMED = Path(os.environ["KILL_AT"])
 
@@ -33,8 +34,8 @@ def step(*_: object) -> None:
         die()
 
 
-def connect(file: str) -> sqlite3.Connection:
-    database = open_database(file)
+def connect(file: str, **options: Any) -> sqlite3.Connection:
+    database: sqlite3.Connection = open_database(file, **options)
     database.set_trace_callback(step)
     return database
 
