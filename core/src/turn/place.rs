@@ -416,6 +416,8 @@ impl Place {
             _ if std::mem::take(&mut self.is_in_doubt) => {
                 self.server_session.delete_by_guid_in_background(self.parent().to_owned(), guid)
             }
+            // One that is reserved: nobody has seen it yet.
+            Some(node) if node.czxid <= 0 => self.server_session.delete_in_order_in_background(node.path),
             Some(node) => self.server_session.delete_in_background(node.path, node.czxid),
             None => Box::pin(std::future::ready(())),
         }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crate::support::ground::{Ground, grounds};
-use crate::support::{SOON, eventually, lock_of, soon};
+use crate::support::{SOON, eventually, lock_of, options, server, soon};
+use futures_util::FutureExt;
 use tokio::task::JoinHandle;
-use zkrecipes::{Client, ErrorKind, Held, ReadWriteLock, Result};
+use zkrecipes::{Client, CreateMode, ErrorKind, Held, ReadWriteLock, Result, State};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/sides";
@@ -186,6 +187,32 @@ async fn a_downgrade_that_nobody_waits_for_any_more_leaves_nothing() {
         writing.release().await.expect("released");
         ground.assert_nothing_left(PATH).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_downgrade_that_waits_to_leave_when_nobody_waits_for_it_any_more_leaves_nothing() {
+    let server = server();
+    let ground = Ground::Embedded(server.clone());
+    // Only the way of the writer breaks.
+    let way = Ground::real(server.connect_string(), String::new());
+    let a = way.client_with(options(TEN).max_in_flight(1)).await;
+    let writing = sides(&a).write().acquire().await.expect("free");
+    way.inject(Fault::refuse_connections(1).forever());
+    way.break_connections();
+    eventually("it has no connection", || a.state() != State::Connected).await;
+    let nodes = a.nodes();
+    let mut filling = Box::pin(nodes.create("/first", b"", CreateMode::Persistent));
+    assert!((&mut filling).now_or_never().is_none(), "what comes next has to wait for its answer");
+    assert!(Box::pin(writing.downgrade()).now_or_never().is_none(), "begun and dropped");
+    way.clear_faults();
+    // Whether or not anybody waits for it.
+    let is_reader = |path: &String| path.contains("__READ__");
+    let has_left = || ground.log().iter().any(|entry| entry.parts.iter().any(|(_, path)| is_reader(path)));
+    eventually("it has left", has_left).await;
+    eventually("only the writer stands", || ground.nodes_under(PATH) == [writing.node()]).await;
+    soon("the create", filling).await.expect("it is new");
+    soon("the release", writing.release()).await.expect("released");
+    ground.assert_nothing_left(PATH).await;
 }
 
 /// In the middle of a downgrade: the reader's node is there, and the answer is on its way.

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::support::ground::{Ground, grounds};
-use crate::support::{eventually, lock_of, options, soon};
-use zkrecipes::{Client, CreateMode, ErrorKind, Naming};
+use crate::support::{eventually, lock_of, options, server, soon};
+use futures_util::FutureExt;
+use zkrecipes::{Client, CreateMode, ErrorKind, Naming, State};
 use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/locks/leftovers";
@@ -51,6 +52,38 @@ async fn whoever_withdraws_while_its_path_is_made_leaves_no_path() {
         acquiring.abort();
         soon("the end of it", async { while is_made().await {} }).await;
     }
+}
+
+/// What looks for a node whose creation got no answer asks the quorum first. Ahead of the creation that would prove nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_node_of_a_dropped_acquire_is_looked_for_behind_its_creation_however_little_may_leave() {
+    let server = server();
+    // Only the way of the client breaks.
+    let way = Ground::real(server.connect_string(), String::new());
+    let client = way.client_with(options(TEN).max_in_flight(1)).await;
+    let lock = lock_of(&client, PATH);
+    lock.acquire().await.expect("free").release().await.expect("released");
+    way.inject(Fault::refuse_connections(1).forever());
+    way.break_connections();
+    eventually("it has no connection", || client.state() != State::Connected).await;
+    let nodes = client.nodes();
+    let mut filling = Box::pin(nodes.create("/first", b"", CreateMode::Persistent));
+    assert!((&mut filling).now_or_never().is_none(), "what comes next has to wait for its answer");
+    assert!(Box::pin(lock.acquire()).now_or_never().is_none(), "begun and dropped");
+    server.clear_log();
+    way.clear_faults();
+    let asked = |op: &str, of: &dyn Fn(&str) -> bool| {
+        server.log().iter().position(|entry| entry.op == op && of(&entry.path))
+    };
+    let order = || {
+        let created = asked("create2", &|path| path.starts_with(&format!("{PATH}/")));
+        created.zip(asked("multi", &|path| path == PATH))
+    };
+    eventually("both have left", || order().is_some()).await;
+    let (created, settled) = order().expect("both have left");
+    assert!(created < settled, "{:?}", server.log());
+    soon("the first", filling).await.expect("it is new");
+    Ground::Embedded(server).assert_nothing_left(PATH).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -49,6 +49,12 @@ impl ServerSession {
         self.delete_guarded_in_background(node, czxid, None)
     }
 
+    /// The same for a node whose creation may yet wait to leave, and whose name is not used again.
+    pub(crate) fn delete_in_order_in_background(self: &Arc<Self>, node: String) -> Later<()> {
+        let first = self.delete_in_order(&node);
+        self.delete_until_confirmed(node, 0, None, first)
+    }
+
     /// The same for a name that others use, too: see [`ServerSession::delete_guarded`].
     pub(crate) fn delete_guarded_in_background(
         self: &Arc<Self>,

@@ -442,9 +442,12 @@ impl ServerSession {
     }
 
     /// Answered by the quorum, whatever it says: what this session asked for before has then been decided, which the
-    /// answer to a `sync` does not prove, because a leader that was deposed gives it too.
+    /// answer to a `sync` does not prove, because a leader that was deposed gives it too. So it leaves behind what waits to leave.
     pub(crate) fn settle(self: &Arc<Self>, path: &str) -> Flight<()> {
-        let flight = self.multi(&[Write::Check { path: path.to_owned(), version: None }]);
+        let check = [Write::Check { path: path.to_owned(), version: None }];
+        let flight = self.send(Request::Multi, Proof::Quorum, self.measure.multi(&check), |wire| {
+            wire.multi_in_order(&check, &self.acl)
+        });
         Box::pin(async move {
             match flight.await {
                 Err(WireError::Part { error, .. }) => Err(*error),

@@ -188,6 +188,10 @@ pub trait Wire: Send + Sync {
     /// The same on the connection of this generation, if one is said, or not at all: [`WireError::NotSent`] if it has not left by
     /// the time that connection ends.
     fn multi_on(&self, generation: Option<u64>, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
+    /// As [`Wire::multi`], never ahead of what was asked for before and waits because so much is in flight.
+    fn multi_in_order(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
+        self.multi(writes, acl)
+    }
     /// The paths of this session's own ephemeral nodes at `path` and below. Servers before 3.5.7 do not tell.
     fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>>;
     /// As whom the server knows this connection, each as `scheme:id`. Servers before 3.7 do not tell.

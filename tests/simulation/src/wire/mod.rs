@@ -100,6 +100,7 @@ impl Wire for Session {
         access_list(path: &str) -> Flight<Vec<AclEntry>>;
         sync(path: &str) -> Flight<()>;
         multi_on(generation: Option<u64>, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
+        multi_in_order(writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
         own_ephemerals(path: &str) -> Flight<Vec<String>>;
         create_chroot(acl: &AclChoice) -> Flight<()>;
     }

@@ -50,19 +50,19 @@ impl<C: Channel> OwnSession<C> {
         }
     }
 
-    /// On that connection alone, if one is given.
     fn transaction(
         &self,
-        generation: Option<u64>,
         writes: &[Write],
         acl: &AclChoice,
+        as_it_leaves: impl FnOnce(Letter) -> Letter,
     ) -> Flight<Vec<Applied>> {
         if self.is_basic() && writes.iter().filter_map(Write::mode).any(is_newer) {
             return unknown();
         }
         let (parts, chroot) =
             (writes.iter().map(|write| self.part(write, acl)).collect(), self.chroot.clone());
-        let flight = self.ask_on(generation, &Request::Multi(parts), move |reply| match reply {
+        let letter = as_it_leaves(Letter::of(&Request::Multi(parts)));
+        let flight = send(&self.connection, letter, None).read(move |reply| match reply {
             Reply::Writes(results) => Some(applied(results, &chroot)),
             _ => None,
         });
@@ -424,7 +424,11 @@ impl<C: Channel> Wire for OwnSession<C> {
     }
 
     fn multi_on(&self, generation: Option<u64>, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
-        self.transaction(generation, writes, acl)
+        self.transaction(writes, acl, |letter| letter.on(generation))
+    }
+
+    fn multi_in_order(&self, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>> {
+        self.transaction(writes, acl, Letter::in_order)
     }
 
     fn own_ephemerals(&self, path: &str) -> Flight<Vec<String>> {
