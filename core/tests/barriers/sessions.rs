@@ -1,13 +1,13 @@
 //! Members of a double barrier that lose their session while they wait, and a server that keeps it, and their node, for longer.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
 use crate::support::ground::{Ground, grounds};
 use crate::support::rounds::{PATH, TEN, children, count_is, done, entering, leaving, nothing_left, of};
-use crate::support::{eventually, soon};
-use zkrecipes::{Client, CreateMode, DoubleBarrier, ErrorKind, LostReason, Result, State};
+use crate::support::{eventually, options, soon};
+use zkrecipes::{Client, CreateMode, DoubleBarrier, ErrorKind, LostReason, Result, RetryOptions, State};
 use zkrecipes_embedded::Fault;
 
 /// One of two that waits without a session, which it gets when there are no faults any more.
@@ -20,9 +20,17 @@ struct CutOff {
 
 impl CutOff {
     async fn at(ground: &Ground, other: &Client) -> CutOff {
-        let client = ground.client(Duration::from_secs(4)).await;
+        CutOff::within(ground, other, RetryOptions::default().base(Duration::from_millis(10)), None).await
+    }
+
+    /// The same of one that has so much time.
+    async fn within(ground: &Ground, other: &Client, retry: RetryOptions, limit: Option<Duration>) -> CutOff {
+        let client = ground.client_with(options(Duration::from_secs(4)).retry(retry)).await;
         let barrier = of(&client, 2);
-        let waiting = entering(&barrier);
+        let waiting = tokio::spawn({
+            let barrier = barrier.clone();
+            async move { barrier.enter(limit).await }
+        });
         count_is(other, 1).await;
         let before = client.session_id();
         ground.inject(Fault::refuse_connections(1).forever());
@@ -80,6 +88,59 @@ async fn the_end_of_the_old_session_takes_nobody_out_of_the_round() {
         done("leave", leaving(&one.barrier)).await;
         done("leave", theirs).await;
         nothing_left(&ground, &other).await;
+    }
+}
+
+/// What the members that come back write about their nodes.
+fn about_nodes(fault: Fault) -> Fault {
+    fault.path(&format!("{PATH}/*"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_gone_before_it_hears_that_it_is_back_in_the_round_is_not_waited_for() {
+    for ground in grounds() {
+        let other = ground.client(TEN).await;
+        let (CutOff { barrier, waiting, .. }, of_other) = (CutOff::at(&ground, &other).await, of(&other, 2));
+        done("two, as far as anybody knows", entering(&of_other)).await;
+        ground.clear_faults();
+        let late = about_nodes(Fault::delay_reply("multi", Duration::from_secs(1)));
+        let late = ground.inject(late);
+        eventually("another node has taken the place of its first", || ground.fault_fired(late)).await;
+        waiting.abort();
+        waiting.await.expect_err("nobody has told it");
+        done("alone", leaving(&of_other)).await;
+        nothing_left(&ground, &other).await;
+        drop(barrier);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_runs_out_of_time_while_it_comes_back_has_a_last_look() {
+    let (limit, pause) = (Duration::from_millis(2500), Duration::from_secs(3));
+    for ground in grounds() {
+        let other = ground.client(TEN).await;
+        for is_counted in [true, false] {
+            let (of_other, began) = (of(&other, 2), Instant::now());
+            let retry = RetryOptions::default().base(pause).max(pause);
+            let one = CutOff::within(&ground, &other, retry, Some(limit)).await;
+            if is_counted {
+                done("two, as far as anybody knows", entering(&of_other)).await;
+            }
+            ground.clear_faults();
+            let throttled = ground.inject(about_nodes(Fault::answer_throttled("multi")));
+            eventually("it is to try again", || ground.fault_fired(throttled)).await;
+            assert!(began.elapsed() < limit, "too slow: its time is over");
+            if is_counted {
+                done("it was counted", one.waiting).await;
+                for member in [leaving(&of_other), leaving(&one.barrier)] {
+                    done("leave", member).await;
+                }
+            } else {
+                let error = soon("its time", one.waiting).await.expect("joined").expect_err("alone");
+                assert_eq!(error.kind(), ErrorKind::Timeout);
+            }
+            nothing_left(&ground, &other).await;
+        }
     }
 }
 

@@ -9,12 +9,15 @@
 //! 5. There is none, and our node is gone: if no round can have been declared since we came, we come anew. Else one may have
 //!    been with us, and be over, which is Lost. The version of the barrier's node tells ([`may_have_been_on`]).
 
+use std::sync::Arc;
+
 use super::agreement::BarrierHandle;
 use super::layout::{self, Member, Round, SPENT, members};
-use super::place::{ENTER, MemberPlace};
-use crate::error::{Error, LostReason, Result};
+use super::place::{ENTER, Inside, MemberPlace};
+use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::options::Naming;
 use crate::path;
+use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::refusal::refusal;
 use crate::session::wire::{Stat, WireError, Write};
@@ -130,6 +133,23 @@ pub(super) async fn come_back(
             Err(error) => call.retry_or_refuse(error, ENTER, at).await?,
         }
     }
+}
+
+/// The last look of a member whose time is over, as `error` says, before it was back.
+pub(super) async fn come_back_at_last(
+    barrier: &BarrierHandle,
+    session: &Arc<Session>,
+    mut place: MemberPlace,
+    error: Error,
+) -> Result<Inside> {
+    let error = match come_back(barrier, &mut place, &mut session.call(None)).await {
+        Ok(Some(round)) => return Ok(Inside { place, round }),
+        // A round may have been on with it, and be over.
+        Err(lost) if lost.kind() == ErrorKind::Lost => lost,
+        Ok(None) | Err(_) => error,
+    };
+    place.withdraw().await;
+    Err(error)
 }
 
 /// Whether the round was declared with our node, as far as that can be known of one that is gone.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::OwnedMutexGuard;
 
 use super::agreement::{BarrierHandle, agree, check_agreement, check_agreement_again, list_children};
-use super::coming_back::come_back;
+use super::coming_back::{come_back, come_back_at_last};
 use super::giving_up::{LastLook, delete_given_up, delete_unless_declared, give_up_unless_declared};
 use super::layout::{self, Member, Round, members};
 use super::leaving::end_round;
@@ -46,24 +46,24 @@ pub(super) async fn enter(
     loop {
         delete_given_up(barrier, call).await?;
         let mut place = MemberPlace::new(call.server_session(VERB).await?, &barrier.path, &barrier.given_up);
-        match enter_once(barrier, session, &mut place, call).await {
+        let mut end = enter_once(barrier, session, &mut place, call).await;
+        // The server may keep that session, and have counted its node.
+        let comes_back = place.may_stand && place.server_session.has_ended();
+        if comes_back && matches!(end, Ok(MemberEnd::Gone)) {
+            let round = come_back(barrier, &mut place, call).await;
+            end = round.map(|round| round.map_or(MemberEnd::Gone, MemberEnd::Inside));
+        }
+        match end {
             Ok(MemberEnd::Inside(round)) => return Ok(Inside { place, round }),
-            Ok(MemberEnd::Gone) if place.may_stand && place.server_session.has_ended() => {
-                // The server may keep that session, and have counted its node.
-                match come_back(barrier, &mut place, call).await {
-                    Ok(Some(round)) => return Ok(Inside { place, round }),
-                    Ok(None) => {}
-                    Err(error) => {
-                        session.within_grace(place.withdraw()).await;
-                        return Err(error);
-                    }
-                }
-            }
             Ok(MemberEnd::Gone) => {}
             Ok(MemberEnd::Late(Some(round))) => end_round(barrier, &round, None, call, VERB).await?,
             Ok(MemberEnd::Late(None)) => {}
+            // Others may have been let in with us meanwhile.
+            Err(error) if matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Mismatch) && comes_back => {
+                let looked = session.within_grace(come_back_at_last(barrier, session, place, error.clone()));
+                return looked.await.unwrap_or(Err(error));
+            }
             Err(error) if matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Mismatch) => {
-                // Others may have been let in with us meanwhile.
                 return match session.within_grace(give_up_unless_declared(barrier, place)).await {
                     Some(Ok(inside)) => Ok(inside),
                     Some(Err(Some(came))) if error.kind() == ErrorKind::Timeout => {

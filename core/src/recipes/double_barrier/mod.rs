@@ -47,7 +47,8 @@
 //! 8. A member whose session ends while it waits has a node that counts for as long as the server keeps that session. So
 //!    before it comes again with the next session, it looks whether a round was declared with that node. If so, and the
 //!    node stands, it puts one of its new session with the same number in its place: it has entered, and the others wait for
-//!    it before they leave. If the node is gone, `enter` is Lost ([`coming_back`]).
+//!    it before they leave. If the node is gone, `enter` is Lost ([`coming_back`]). If its time is over meanwhile, that is its last
+//!    look, too.
 //!
 //! All must say the same number of parties. If members stand who said another number, and came before, `enter` is a
 //! Mismatch. The number stands as long as one of their nodes does; then the next member sets its own ([`agreement`]).

@@ -197,7 +197,19 @@ impl MemberPlace {
         if self.server_session.has_ended() {
             return Box::pin(std::future::ready(()));
         }
+        let found_by_guid = |place: &MemberPlace| {
+            place.server_session.delete_by_guid_in_background(place.parent.clone(), place.guid.clone())
+        };
         match self.name.take() {
+            // Another one may have taken its place, without an answer.
+            Some(name) if !name.starts_with(&self.guid) => {
+                let node = path::join(&self.parent, &name);
+                let both = (self.server_session.delete_in_background(node, 0), found_by_guid(self));
+                Box::pin(async move {
+                    both.0.await;
+                    both.1.await;
+                })
+            }
             Some(name) => {
                 let node = path::join(&self.parent, &name);
                 match self.anchors.take() {
@@ -205,7 +217,7 @@ impl MemberPlace {
                     None => self.server_session.delete_in_background(node, 0),
                 }
             }
-            None => self.server_session.delete_by_guid_in_background(self.parent.clone(), self.guid.clone()),
+            None => found_by_guid(self),
         }
     }
 }
