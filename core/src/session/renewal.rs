@@ -47,6 +47,7 @@ impl Session {
             server_session = next;
             if self.is_closing() {
                 // Too late for anybody to use it, so nobody else will close it.
+                self.delete_temporary_in(&server_session);
                 server_session.close().await;
                 return old_is_closed.await;
             }

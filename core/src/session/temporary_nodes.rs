@@ -1,25 +1,28 @@
 //! Persistent nodes that a recipe leaves for a while and that no session takes with it when it ends.
 
-use std::collections::BTreeSet;
-use std::mem;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::Session;
 use super::growing_pause::GrowingPause;
+use super::server_session::ServerSession;
 use super::server_session::deletions::is_refused;
 use super::wire::WireError;
 use crate::futures::unless;
 use crate::mutex::lock;
 
 /// Nodes that are to go when the client closes, if they have not gone before.
-#[derive(Default)]
-pub(super) struct TemporaryNodes(Mutex<NodesToDelete>);
+#[derive(Clone, Default)]
+pub(super) struct TemporaryNodes(Arc<Mutex<NodesToDelete>>);
 
 #[derive(Default)]
 struct NodesToDelete {
-    /// Those that were created, as far as is known.
+    /// Those that were created and have not gone, as far as is known.
     created: Vec<String>,
+    /// In which server session those of them are being deleted that go because the client closes. If it ends first, they are deleted in
+    /// the next one, if there is one.
+    deleted_in: BTreeMap<String, u64>,
     /// Those that tell what became of a change, as long as somebody may have to ask that.
     in_use: BTreeSet<String>,
     is_closing: bool,
@@ -31,7 +34,9 @@ impl TemporaryNodes {
     }
 
     fn forget(&self, node: &str) {
-        self.nodes().created.retain(|other| other != node);
+        let mut nodes = self.nodes();
+        nodes.created.retain(|other| other != node);
+        nodes.deleted_in.remove(node);
     }
 }
 
@@ -67,7 +72,7 @@ impl Session {
         let mut nodes = self.temporary_nodes.nodes();
         nodes.in_use.remove(node);
         if nodes.is_closing {
-            self.delete_unused(&mut nodes);
+            self.delete_unused(&mut nodes, &self.server_session());
         }
         !nodes.is_closing
     }
@@ -107,28 +112,39 @@ impl Session {
 
     /// The last attempts leave now, ahead of the end of the session. What is in use stays for now.
     pub(super) fn delete_all_temporary(&self) {
+        self.delete_temporary_in(&self.server_session());
+    }
+
+    /// The same in that server session, which closes at once.
+    pub(super) fn delete_temporary_in(&self, server_session: &Arc<ServerSession>) {
         let mut nodes = self.temporary_nodes.nodes();
         nodes.is_closing = true;
-        self.delete_unused(&mut nodes);
+        self.delete_unused(&mut nodes, server_session);
     }
 
     /// The same of what is in use, too: nobody can ask it any more.
     pub(super) fn delete_temporary_in_use(&self) {
         let mut nodes = self.temporary_nodes.nodes();
         nodes.in_use.clear();
-        self.delete_unused(&mut nodes);
+        self.delete_unused(&mut nodes, &self.server_session());
     }
 
-    fn delete_unused(&self, nodes: &mut NodesToDelete) {
-        let server_session = self.server_session();
-        for node in mem::take(&mut nodes.created) {
-            match nodes.in_use.contains(&node) {
-                true => nodes.created.push(node),
-                false => {
-                    let first = server_session.delete_in_order(&node);
-                    drop(server_session.delete_until_confirmed(node, 0, None, first));
-                }
+    fn delete_unused(&self, nodes: &mut NodesToDelete, server_session: &Arc<ServerSession>) {
+        let NodesToDelete { created, deleted_in, in_use, .. } = nodes;
+        for node in created.iter().filter(|node| !in_use.contains(*node)) {
+            let session_id = server_session.session_id();
+            if deleted_in.insert(node.clone(), session_id) == Some(session_id) {
+                continue;
             }
+            let deleted = server_session.delete_in_order_in_background(node.clone());
+            let (node, all, server_session) =
+                (node.clone(), self.temporary_nodes.clone(), server_session.clone());
+            self.clock.spawn(Box::pin(async move {
+                deleted.await;
+                if !server_session.has_ended() {
+                    all.forget(&node);
+                }
+            }));
         }
     }
 }

@@ -247,6 +247,30 @@ async fn closing_settles_a_removal_in_another_session_if_its_own_has_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn closing_between_two_sessions_leaves_no_mark_if_another_one_is_opened() {
+    let server = server();
+    let (closing, other) = (connected(&server, options(Duration::from_secs(1))).await, client(&server).await);
+    let (queue, second) =
+        (queue_of(&closing), closing.queue("/queues/second", Default::default()).expect("valid"));
+    queue_of(&other).put(b"one").await.expect("put");
+    // Its mark is not used any more.
+    second.put(b"two").await.expect("put");
+    multi_is_applied_and_then_nothing_is_heard(&server, &closing);
+    let getting = tokio::spawn(async move { queue.get().await });
+    eventually("it is removed", || nodes_under(&server, PATH).is_empty()).await;
+    getting.abort();
+    server.expire(closing.session_id());
+    assert_eq!(nodes_under(&server, "/queues/second-__queue__/marks").len(), 1, "too slow: it has gone");
+    eventually("it is given up", || closing.state() == State::Lost).await;
+    closing.close_in_background();
+    server.clear_faults();
+    soon("closing", closing.close(None)).await.expect("closed");
+    assert_eq!(queue_of(&other).items().await.expect("read"), [b"one"]);
+    assert_eq!(nodes_under(&server, "/queues/second-__queue__/marks"), [""; 0]);
+    assert_tidy(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn closing_settles_a_removal_in_the_session_that_is_being_opened() {
     let server = server();
     let (closing, other) = (client(&server).await, client(&server).await);
@@ -260,6 +284,19 @@ async fn closing_settles_a_removal_in_the_session_that_is_being_opened() {
     getting.abort();
     soon("closing", closing.close(None)).await.expect("closed");
     assert_eq!(queue_of(&other).items().await.expect("read"), [b"one"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_leaves_no_mark_if_a_session_is_just_being_opened() {
+    let server = server();
+    let closing = client(&server).await;
+    queue_of(&closing).put(b"one").await.expect("put");
+    server.inject(Fault::answer_expired("connect"));
+    let opening = server.inject(Fault::delay_request("connect", Duration::from_millis(500)).nth(2));
+    server.drop_connections();
+    eventually("another session is opened", || server.fault_fired(opening)).await;
+    soon("closing", closing.close(None)).await.expect("closed");
+    assert_tidy(&server).await;
 }
 
 /// A client that has one request in flight at a time, and a queue in which it has put something, without a mark.
