@@ -152,7 +152,9 @@ impl Grant {
 
     /// As far as has been heard.
     pub(crate) fn stands(&self) -> bool {
-        !self.own.iter().any(|own| matches!(own, OwnNodeWatch::Followed(follower) if follower.has_ended()))
+        let is_over =
+            |own: &OwnNodeWatch| matches!(own, OwnNodeWatch::Followed(follower) if follower.has_ended());
+        self.interests.iter().all(Interest::stands) && !self.own.iter().any(is_over)
     }
 }
 

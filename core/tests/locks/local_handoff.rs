@@ -9,7 +9,7 @@ use crate::support::{eventually, lock_of, soon};
 use futures_util::FutureExt;
 use tokio::task::JoinHandle;
 use zkrecipes::{Client, CreateMode, ErrorKind, Held, Lock, LockOptions, PartResult, Result, RetryOptions};
-use zkrecipes_embedded::{Fault, Server};
+use zkrecipes_embedded::{Fault, LogEntry, Server};
 
 const PATH: &str = "/locks/relay";
 const TEN: Duration = Duration::from_secs(10);
@@ -361,5 +361,45 @@ async fn a_turn_whose_node_goes_while_it_is_passed_on_is_not_taken_over() {
         next.verify().await.expect("it stands");
         next.release().await.expect("released");
         ground.assert_nothing_left(PATH).await;
+    }
+}
+
+/// Nobody watches it: the heartbeat finds out, when nobody holds it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_whose_node_is_found_gone_by_the_heartbeat_is_not_taken_over() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(Duration::from_secs(4)).await, ground.client(TEN).await);
+        let mut released = None;
+        for is_kept in [false, true] {
+            let held = relayed(&a, 5).acquire().await.expect("free");
+            let other = lock_of(&a, "/locks/other").acquire().await.expect("free");
+            let mut next = Box::pin(relayed(&a, 5).acquire());
+            assert!((&mut next).now_or_never().is_none(), "it waits in memory");
+            held.release().await.expect("released");
+            // Nobody has taken the turn yet.
+            let node = held.node().to_owned();
+            released = is_kept.then_some(held);
+            b.nodes().delete(&node, None).await.expect("deleted");
+            ground.clear_log();
+            let leaves_it_out = |beat: &LogEntry| !beat.parts.iter().any(|(_, path)| path.ends_with(&node));
+            eventually("the heartbeat has found out", || {
+                ground.requests_of(&a, "multi").iter().any(leaves_it_out)
+            })
+            .await;
+            let theirs = soon("another's turn", lock_of(&b, PATH).acquire()).await.expect("free");
+            let next = tokio::spawn(next);
+            eventually("it queues, or has the lock", || {
+                next.is_finished() || ground.nodes_under(PATH).len() == 2
+            })
+            .await;
+            assert!(!next.is_finished(), "two holders");
+            theirs.release().await.expect("released");
+            let next = soon("a turn of its own", next).await.expect("joined").expect("the lock");
+            assert!(next.is_held() && next.passes() == 0, "{next:?} after {} passes", next.passes());
+            next.release().await.expect("released");
+            other.release().await.expect("released");
+            ground.assert_nothing_left(PATH).await;
+        }
+        drop(released);
     }
 }

@@ -509,14 +509,32 @@ impl ServerSession {
 
     /// The heartbeat found the node of a tenant gone; a tenant that has let go itself is no longer registered.
     fn node_is_gone(&self, id: u64) -> bool {
-        let tenant = lock(&self.tenants).get(&id).and_then(Weak::upgrade);
-        if tenant.as_ref().is_some_and(|tenant| tenant.lose(LostReason::Deleted)) {
-            lock(&self.tenants).remove(&id);
-        } else {
-            // Looked at again, it would keep the heartbeat from what stands behind it.
-            lock(&self.interests).remove(&id);
+        let tenant = {
+            let tenants = lock(&self.tenants);
+            let tenant = tenants.get(&id).and_then(Weak::upgrade);
+            if tenant.is_none() {
+                self.forget_node(id);
+            }
+            tenant
+        };
+        let Some(tenant) = tenant else { return false };
+        if !tenant.lose(LostReason::Deleted) {
+            self.forget_node(id);
+            return true;
         }
-        tenant.is_some()
+        let mut tenants = lock(&self.tenants);
+        // One that had let go may have passed its turn on meanwhile: who has it now is told next.
+        if tenants.get(&id).is_some_and(|now| now.ptr_eq(&Arc::downgrade(&tenant))) {
+            tenants.remove(&id);
+            self.forget_node(id);
+        }
+        true
+    }
+
+    /// Looked at again, a node that is gone would keep the heartbeat from what stands behind it. While nobody holds it, with the tenants
+    /// locked: who is admitted later finds that out.
+    fn forget_node(&self, id: u64) {
+        lock(&self.interests).remove(&id);
     }
 
     /// False if there is none. Without it the node is asked for by its name alone.
@@ -555,9 +573,11 @@ impl ServerSession {
 
     // ---- what is held
 
-    fn admit(self: &Arc<Self>, id: u64, tenant: Weak<dyn Tenant>) {
+    /// False if the node was found gone before, which nobody tells again.
+    fn admit(self: &Arc<Self>, id: u64, tenant: Weak<dyn Tenant>) -> bool {
         lock(&self.tenants).insert(id, tenant);
         self.set_alarm();
+        lock(&self.interests).contains_key(&id)
     }
 
     fn set_alarm(self: &Arc<Self>) {
@@ -637,9 +657,16 @@ pub(crate) struct Interest {
 }
 
 impl Interest {
-    /// The dependent now holds: it is told when the session can no longer be certain.
-    pub(crate) fn admit(&self, tenant: Weak<dyn Tenant>) {
-        self.server_session.admit(self.id, tenant);
+    /// The dependent now holds: it is told when the session can no longer be certain, or the node is gone. False if that was found
+    /// before.
+    #[must_use]
+    pub(crate) fn admit(&self, tenant: Weak<dyn Tenant>) -> bool {
+        self.server_session.admit(self.id, tenant)
+    }
+
+    /// Whether no heartbeat has found the node gone.
+    pub(crate) fn stands(&self) -> bool {
+        lock(&self.server_session.interests).contains_key(&self.id)
     }
 }
 

@@ -82,11 +82,55 @@ async fn who_may_have_deleted_its_node_itself_is_told_of_the_end_of_the_session_
     let holder = Arc::new(LetsGo::default());
     let tenant: Arc<dyn Tenant> = holder.clone();
     let interest = server_session.interest("/held");
-    interest.admit(Arc::downgrade(&tenant));
+    assert!(interest.admit(Arc::downgrade(&tenant)));
     assert!(server_session.node_is_gone(interest.id));
     assert!(server_session.nodes_to_check().is_empty(), "it is not looked at again");
     server_session.lose_all(LostReason::Session);
     assert_eq!(*lock(&holder.0), [LostReason::Deleted, LostReason::Session]);
+}
+
+/// Has let go, and passes its turn on just as it is told.
+struct PassesOn {
+    interest: Mutex<Option<Interest>>,
+    next: Arc<LetsGo>,
+}
+
+impl Tenant for PassesOn {
+    fn lose(&self, _: LostReason) -> bool {
+        let next: Arc<dyn Tenant> = self.next.clone();
+        lock(&self.interest).as_ref().is_some_and(|interest| interest.admit(Arc::downgrade(&next)))
+    }
+
+    fn is_written(self: Arc<Self>) {}
+}
+
+#[tokio::test]
+async fn who_takes_a_turn_over_is_told_although_the_one_before_is_being_told() {
+    let server_session =
+        server_session_over(AnswersSync { generation: Arc::default(), syncs: Arc::default() });
+    let next = Arc::new(LetsGo::default());
+    let before = Arc::new(PassesOn { interest: Mutex::default(), next: next.clone() });
+    let tenant: Arc<dyn Tenant> = before.clone();
+    let interest = server_session.interest("/held");
+    let id = interest.id;
+    assert!(interest.admit(Arc::downgrade(&tenant)));
+    *lock(&before.interest) = Some(interest);
+    assert!(server_session.node_is_gone(id));
+    assert_eq!(*lock(&next.0), []);
+    assert!(server_session.node_is_gone(id), "it is looked at again");
+    assert_eq!(*lock(&next.0), [LostReason::Deleted]);
+}
+
+#[tokio::test]
+async fn who_is_admitted_when_its_node_was_found_gone_hears_of_that() {
+    let server_session =
+        server_session_over(AnswersSync { generation: Arc::default(), syncs: Arc::default() });
+    let interest = server_session.interest("/passed-on");
+    assert!(interest.stands());
+    assert!(!server_session.node_is_gone(interest.id), "nobody has it");
+    assert!(!interest.stands());
+    let holder: Arc<dyn Tenant> = Arc::new(LosesAtOnce);
+    assert!(!interest.admit(Arc::downgrade(&holder)));
 }
 
 #[tokio::test]
@@ -96,7 +140,7 @@ async fn a_holders_read_that_was_sent_on_another_connection_than_it_was_asked_fo
         server_session_over(AnswersSync { generation: generation.clone(), syncs: syncs.clone() });
     let holder: Arc<dyn Tenant> = Arc::new(LosesAtOnce);
     let interest = server_session.interest("/held");
-    interest.admit(Arc::downgrade(&holder));
+    assert!(interest.admit(Arc::downgrade(&holder)));
 
     let read = || ready(Ok(()));
     assert_eq!(server_session.caught_up("/record", read).await, Ok(()));

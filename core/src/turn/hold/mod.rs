@@ -165,7 +165,7 @@ impl Hold {
         // They are kept before the loss is admitted: the one that is told of the loss drops them, and must find them.
         let mut inner = lock(&hold.inner);
         inner.interests = interests;
-        inner.interests.iter().for_each(|interest| interest.admit(tenant.clone()));
+        let stands = inner.interests.iter().filter(|interest| !interest.admit(tenant.clone())).count() == 0;
         let is_doubtful = positions.iter().filter(|position| position.is_held_by(tenant.clone())).count() > 0;
         inner.positions = positions;
         drop(inner);
@@ -173,6 +173,9 @@ impl Hold {
             hold.heed(followers);
         } else if is_watched || is_doubtful {
             hold.watch_own_node();
+        }
+        if !stands {
+            hold.lose(LostReason::Deleted);
         }
         hold
     }
@@ -368,5 +371,28 @@ impl Hold {
             }
             return if self.is_held() { Ok(()) } else { Err(self.not_held()) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Client;
+    use crate::turn::name::ContenderName;
+
+    #[test]
+    fn a_node_that_was_found_gone_before_anybody_held_it_is_lost_at_once() {
+        let client = Client::connect("embedded:", Default::default());
+        let client = crate::drive::wait(client, None, None).expect("a server in this process");
+        let session = client.session().expect("open");
+        let server_session = session.server_session();
+        let entry = ContenderName::recognise("x-lock-0000000001").expect("a contender");
+        let node = Node::of("/locks/none/x-lock-0000000001".to_owned(), entry, 1);
+        let interest = server_session.interest(&node.path);
+        // As the heartbeat does.
+        server_session.lock_interests().clear();
+        let grant = Grant::of(server_session, vec![node], vec![interest]);
+        let hold = Hold::begin(session, "/locks/none", grant, None);
+        assert!(matches!(hold.tenure(), Tenure::Lost(_)), "{:?}", hold.tenure());
     }
 }
