@@ -117,19 +117,21 @@ async fn look_at_all(
     });
     let answers = asked.await.map_err(|failure| failure.about(verb, parents[0]))?;
     for (parent, answer) in parents.iter().zip(answers) {
+        // Who uses it next may find another one of its name, which nobody has looked at.
+        let czxid = answer.as_ref().ok().map(|(_, czxid)| *czxid);
         match answer {
             // Asked again each time: somebody may have closed it.
-            Ok(true) if options.refuse_open_parents => return Err(refused(parent)),
-            Ok(true) => warn(session, parent),
+            Ok((true, _)) if options.refuse_open_parents => return Err(refused(parent)),
+            Ok((true, _)) => warn(session, parent),
             // Whoever makes it is asked about then.
             Err(WireError::NoNode) => {
                 server_session.forget_deletions_below(parent);
                 continue;
             }
             // Not for us to know: then it is not everybody's.
-            Ok(false) | Err(_) => {}
+            Ok((false, _)) | Err(_) => {}
         }
-        server_session.vouch_for(parent, None);
+        server_session.vouch_for(parent, czxid);
     }
     Ok(())
 }

@@ -118,6 +118,33 @@ async fn a_path_that_went_and_was_made_again_by_strangers_is_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_strangers_make_again_between_the_look_and_the_use_is_noticed() {
+    LazyLock::force(&SAID);
+    let server = server();
+    let owner = connected(&server, ours()).await;
+    for refuses in [false, true] {
+        let path = format!("/swapped-{refuses}");
+        owner.nodes().create(&path, b"", CreateMode::Persistent).await.expect("free");
+        let client = connected(&server, ours().refuse_open_parents(refuses)).await;
+        let late = Fault::delay_request("create*", TEN / 4).path(&format!("{path}/**"));
+        let late = server.inject(late.session(client.session_id()));
+        let acquiring = tokio::spawn(lock_of(&client, &path).acquire());
+        eventually("it has looked, and queues", || server.fault_fired(late)).await;
+        assert_eq!(told(&path), 0);
+        owner.nodes().delete(&path, None).await.expect("nobody has queued yet");
+        squatted(&server, &path).await;
+        let acquired = acquiring.await.expect("joined");
+        if refuses {
+            let error = acquired.expect_err("not ours any more");
+            assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        } else {
+            drop(acquired.expect("free"));
+            eventually("it is told", || told(&path) == 1).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_ours_or_meant_for_everybody_is_not_asked_about() {
     LazyLock::force(&SAID);
     let server = server();

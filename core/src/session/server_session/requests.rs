@@ -74,15 +74,17 @@ impl ServerSession {
         })
     }
 
-    /// Whether strangers can delete below `parent`, by its access list.
-    pub(crate) fn is_open_to_strangers(self: &Arc<Self>, parent: &str) -> Flight<bool> {
+    /// Whether strangers can delete below `parent`, by its access list, and the czxid of the node that has it.
+    pub(crate) fn is_open_to_strangers(self: &Arc<Self>, parent: &str) -> Flight<(bool, i64)> {
         self.send(Request::Other, Proof::None, self.measure.read(parent), |wire| {
             wire.is_open_to_strangers(parent)
         })
     }
 
     pub(crate) fn access_list(self: &Arc<Self>, path: &str) -> Flight<Vec<AclEntry>> {
-        self.send(Request::Other, Proof::None, self.measure.read(path), |wire| wire.access_list(path))
+        let list =
+            self.send(Request::Other, Proof::None, self.measure.read(path), |wire| wire.access_list(path));
+        Box::pin(async move { list.await.map(|(list, _)| list) })
     }
 
     /// Whether nodes below `parent` can be deleted by us; `None` when nobody has asked.

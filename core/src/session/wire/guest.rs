@@ -343,8 +343,11 @@ impl Wire for GuestSession {
         })
     }
 
-    fn access_list(&self, path: &str) -> Flight<Vec<AclEntry>> {
-        ask!(self, path, client => Ok(client.get_acl(&path).await?.0.iter().map(entry).collect()))
+    fn access_list(&self, path: &str) -> Flight<(Vec<AclEntry>, Stat)> {
+        ask!(self, path, client => {
+            let (list, found) = client.get_acl(&path).await?;
+            Ok((list.iter().map(entry).collect(), stat(found)))
+        })
     }
 
     fn sync(&self, path: &str) -> Flight<()> {

@@ -161,10 +161,11 @@ pub trait Wire: Send + Sync {
         let is_open = |entry: &AclEntry| {
             (&*entry.scheme, &*entry.id) == ("world", "anyone") && entry.permissions.contains('d')
         };
-        Box::pin(async move { Ok(list.await?.iter().any(is_open)) })
+        Box::pin(async move { Ok(list.await?.0.iter().any(is_open)) })
     }
-    /// Whether strangers can delete below the node: all of them, or all from wherever they are, may, or may let themselves.
-    fn is_open_to_strangers(&self, path: &str) -> Flight<bool> {
+    /// Whether strangers can delete below the node: all of them, or all from wherever they are, may, or may let themselves. With the
+    /// czxid of the node that was looked at.
+    fn is_open_to_strangers(&self, path: &str) -> Flight<(bool, i64)> {
         let list = self.access_list(path);
         let is_open = |entry: &AclEntry| {
             let is_anybody = match &*entry.scheme {
@@ -174,10 +175,13 @@ pub trait Wire: Send + Sync {
             };
             is_anybody && entry.permissions.contains(['d', 'a'])
         };
-        Box::pin(async move { Ok(list.await?.iter().any(is_open)) })
+        Box::pin(async move {
+            let (list, stat) = list.await?;
+            Ok((list.iter().any(is_open), stat.czxid))
+        })
     }
     /// The access list of the node. To who has no right to change it, servers do not tell the secrets in it.
-    fn access_list(&self, _path: &str) -> Flight<Vec<AclEntry>> {
+    fn access_list(&self, _path: &str) -> Flight<(Vec<AclEntry>, Stat)> {
         Box::pin(std::future::ready(Err(WireError::Unimplemented)))
     }
     fn sync(&self, path: &str) -> Flight<()>;

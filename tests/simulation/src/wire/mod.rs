@@ -97,7 +97,7 @@ impl Wire for Session {
         children_and_stat(path: &str) -> Flight<(Vec<String>, Stat)>;
         follow_children(path: &str) -> Option<Following>;
         is_open_to_deletion(path: &str) -> Flight<bool>;
-        access_list(path: &str) -> Flight<Vec<AclEntry>>;
+        access_list(path: &str) -> Flight<(Vec<AclEntry>, Stat)>;
         sync(path: &str) -> Flight<()>;
         multi_on(generation: Option<u64>, writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;
         multi_in_order(writes: &[Write], acl: &AclChoice) -> Flight<Vec<Applied>>;

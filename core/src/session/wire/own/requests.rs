@@ -409,12 +409,12 @@ impl<C: Channel> Wire for OwnSession<C> {
         Box::pin(async move { answer.await.map(|()| watch) })
     }
 
-    fn access_list(&self, path: &str) -> Flight<Vec<AclEntry>> {
+    fn access_list(&self, path: &str) -> Flight<(Vec<AclEntry>, Stat)> {
         let path = self.full(path).into();
         self.ask(&Request::GetAcl { path }, |reply| {
-            let Reply::Acl { acl, .. } = reply else { return None };
+            let Reply::Acl { acl, stat } = reply else { return None };
             let entry = |one: Acl| AclEntry::new(one.scheme, one.id, letters(one.perms));
-            Some(acl.into_iter().map(entry).collect())
+            Some((acl.into_iter().map(entry).collect(), stat))
         })
     }
 
