@@ -10,6 +10,7 @@ use crate::process::UnlessForked;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::call_order::MayQueue;
+use crate::session::clock::Moment;
 use crate::session::growing_pause::GrowingPause;
 use crate::session::open_parents;
 use crate::session::refusal::refusal;
@@ -96,6 +97,8 @@ impl Drop for MadeNode {
     fn drop(&mut self) {
         if let Some(turn) = self.turn.take().filter(|turn| turn.process().is_present()) {
             let gone = self.server_session.delete_in_background(std::mem::take(&mut self.node), self.czxid);
+            // Nobody polls it, and it goes on all the same.
+            turn.iter().for_each(|turn| turn.is_seen(Moment(u64::MAX)));
             drop(self.server_session.in_background(async move {
                 gone.await;
                 drop(turn);
@@ -131,6 +134,7 @@ async fn make_sequential(
             }
             // Its answer got lost: a node of that name and of this session is the one.
             let found = loop {
+                turn.iter().for_each(|turn| turn.is_seen(session.now() + retry.max));
                 pause.pass(session.clock()).await;
                 match made_here(&session, &making, &prefix).await {
                     Err(error) if may_go_on(&error) => {}

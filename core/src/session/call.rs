@@ -174,6 +174,7 @@ impl Call {
             None => true,
             Some(Ok(may_queue)) => {
                 self.may_queue = Some(may_queue);
+                self.is_polled();
                 if !self.single_attempt {
                     self.waits_for_nobody();
                 }
@@ -189,7 +190,7 @@ impl Call {
     /// Waits until the calls that came before have queued.
     pub(crate) async fn until_those_before_have_queued(&mut self) -> Result<()> {
         let Some(queueing_turn) = self.queueing_turn.take() else { return Ok(()) };
-        let turn = queueing_turn.turn_past_stuck(self.session.clone());
+        let turn = queueing_turn.turn(self.session.clone());
         self.may_queue = Some(match self.single_attempt {
             // One that has no time waits for nobody who waits for a connection.
             true => self.in_budget("acquire", turn).await?,
@@ -200,8 +201,15 @@ impl Call {
 
     /// The same within the budget, for what waits for nobody else; those behind wait until this call ends.
     pub(crate) async fn comes_behind(&mut self, what: &str, queueing_turn: QueueingTurn) -> Result<()> {
-        self.may_queue = Some(self.in_budget(what, queueing_turn.turn()).await?);
+        self.may_queue = Some(self.in_budget(what, queueing_turn.turn(self.session.clone())).await?);
         Ok(())
+    }
+
+    /// So those behind do not pass this call now.
+    fn is_polled(&self) {
+        if let Some(may_queue) = &self.may_queue {
+            may_queue.is_seen(self.now());
+        }
     }
 
     /// The turn, for what goes on when the call has ended: those behind may queue when it is dropped.
@@ -487,6 +495,8 @@ impl Call {
         log::retry(what, self.pause, || self.cause(missing));
         self.resumed = until;
         self.pause = (self.pause * 2).min(retry.max);
+        // Nobody polls it meanwhile.
+        self.may_queue.iter().for_each(|may_queue| may_queue.is_seen(until));
         let pause = self.session.clock().sleep_until(until);
         self.in_budget(what, pause).await
     }
@@ -591,6 +601,7 @@ impl Call {
         event: Pin<&mut impl Future<Output = T>>,
         context: &mut Context<'_>,
     ) -> Poll<Result<T>> {
+        self.is_polled();
         if let Poll::Ready(value) = event.poll(context) {
             return Poll::Ready(Ok(value));
         }
@@ -609,6 +620,7 @@ impl Call {
         event: Pin<&mut impl Future<Output = T>>,
         context: &mut Context<'_>,
     ) -> Poll<Result<T>> {
+        self.is_polled();
         match event.poll(context) {
             Poll::Ready(value) => Poll::Ready(Ok(value)),
             Poll::Pending => self.poll_end(context).map(Err),

@@ -4,8 +4,8 @@
 //! 2. Its turn to queue is when they have queued. Where a node of this session stands at the path, that is when their creates have
 //!    left, as a session is first in, first out. Else it is when they are answered: a container that was empty may have been
 //!    collected, and a create that finds no path is made again.
-//! 3. A call that ends before it has queued makes room for those behind it. A future that nobody polls any more is passed by the next
-//!    one, and by that alone, after [`STUCK`], unless it waits for the server.
+//! 3. A call that ends before it has queued makes room for those behind it. Futures that nobody polls any more are passed by the next
+//!    one that somebody polls, after [`STUCK`], unless they may wait for the server.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
@@ -14,6 +14,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use super::Session;
+use super::clock::Moment;
 use super::wire::LinkState;
 use crate::futures::unless;
 use crate::mutex::lock;
@@ -50,26 +51,54 @@ struct PathOrder(Mutex<CallsInOrder>);
 struct CallsInOrder {
     next: u64,
     /// In the order of their numbers.
-    waiting: VecDeque<(u64, Option<Waker>)>,
+    waiting: VecDeque<CallInOrder>,
+}
+
+struct CallInOrder {
+    number: u64,
+    /// When somebody last polled it, as far as that is known; or until when it pauses.
+    seen: Moment,
+    /// While it waits.
+    waker: Option<Waker>,
 }
 
 impl CallsInOrder {
     fn first(&self) -> Option<u64> {
-        self.waiting.front().map(|(number, _)| *number)
+        self.waiting.front().map(|call| call.number)
+    }
+
+    fn find(&mut self, number: u64) -> Option<usize> {
+        self.waiting.binary_search_by_key(&number, |call| call.number).ok()
+    }
+
+    /// Whom to wake, as it may have its turn now.
+    fn next(&mut self) -> Option<Waker> {
+        self.waiting.front_mut().and_then(|first| first.waker.take())
     }
 }
 
 impl PathOrder {
-    /// The next one may have its turn, and the one behind that looks whether it is stuck.
     fn leave(&self, number: u64) {
         let mut line = lock(&self.0);
-        let Ok(at) = line.waiting.binary_search_by_key(&number, |(number, _)| *number) else { return };
+        let Some(at) = line.find(number) else { return };
         let left = line.waiting.remove(at);
-        let moved = line.waiting.iter_mut().take(2).skip(at);
-        let woken: Vec<_> = moved.filter_map(|(_, waker)| waker.take()).collect();
+        let next = line.next();
         drop(line);
         drop(left);
-        woken.into_iter().for_each(Waker::wake);
+        next.into_iter().for_each(Waker::wake);
+    }
+
+    /// Those ahead of that call which nobody has polled since then make room, up to the first that somebody has. They go on when
+    /// they are polled, and are in nobody's way.
+    fn pass(&self, number: u64, since: Moment) {
+        let mut line = lock(&self.0);
+        let is_stuck = |call: &&CallInOrder| call.number < number && call.seen <= since;
+        let stuck = line.waiting.iter().take_while(is_stuck).count();
+        let passed: Vec<_> = line.waiting.drain(..stuck).collect();
+        let next = line.next();
+        drop(line);
+        drop(passed);
+        next.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -85,15 +114,26 @@ impl PlaceInOrder {
         lock(&self.here.0).first() == Some(self.number)
     }
 
-    /// Resolves when no more than `most` are ahead.
-    async fn until_ahead(&self, most: usize) {
+    /// Somebody polls it, or will by then.
+    fn is_seen(&self, until: Moment) {
+        let mut line = lock(&self.here.0);
+        if let Some(at) = line.find(self.number) {
+            let seen = &mut line.waiting[at].seen;
+            *seen = until.max(*seen);
+        }
+    }
+
+    /// Resolves when nobody is ahead.
+    async fn until_first(&self, session: &Session) {
         poll_fn(|context| {
             let mut line = lock(&self.here.0);
-            let ahead = line.waiting.partition_point(|(number, _)| *number < self.number);
-            if ahead <= most {
+            let ahead = line.waiting.partition_point(|call| call.number < self.number);
+            if ahead == 0 {
                 return Poll::Ready(());
             }
-            let replaced = line.waiting[ahead].1.replace(context.waker().clone());
+            let call = &mut line.waiting[ahead];
+            call.seen = session.now();
+            let replaced = call.waker.replace(context.waker().clone());
             drop(line);
             drop(replaced);
             Poll::Pending
@@ -112,8 +152,13 @@ impl Drop for PlaceInOrder {
 }
 
 /// The turn to queue. The next call has it when this is dropped.
-pub(crate) struct MayQueue {
-    _first: PlaceInOrder,
+pub(crate) struct MayQueue(PlaceInOrder);
+
+impl MayQueue {
+    /// Whoever has it is polled, or will be by then, and is not passed.
+    pub(crate) fn is_seen(&self, until: Moment) {
+        self.0.is_seen(until);
+    }
 }
 
 /// The place of a call that may have to wait for its turn to queue.
@@ -122,26 +167,18 @@ pub(crate) struct QueueingTurn(PlaceInOrder);
 impl QueueingTurn {
     /// The turn, if it is here.
     pub(crate) fn now(self) -> Result<MayQueue, QueueingTurn> {
-        if self.0.is_first() { Ok(MayQueue { _first: self.0 }) } else { Err(self) }
+        if self.0.is_first() { Ok(MayQueue(self.0)) } else { Err(self) }
     }
 
-    /// Resolves when those that came before have queued.
-    pub(crate) async fn turn(self) -> MayQueue {
-        self.0.until_ahead(0).await;
-        MayQueue { _first: self.0 }
-    }
-
-    /// The same, past those that nobody polls any more. Only the next one looks for that.
-    pub(crate) async fn turn_past_stuck(self, session: Arc<Session>) -> MayQueue {
+    /// Resolves when those that came before have queued, or nobody polls them any more.
+    pub(crate) async fn turn(self, session: Arc<Session>) -> MayQueue {
         loop {
-            self.0.until_ahead(1).await;
-            let first = lock(&self.0.here.0).first();
+            let since = session.now();
             let stuck = Box::pin(session.clone().until_stuck());
-            if unless(self.0.until_ahead(0), stuck).await.is_some() {
-                return MayQueue { _first: self.0 };
+            if unless(self.0.until_first(&session), stuck).await.is_some() {
+                return MayQueue(self.0);
             }
-            // It goes on when it is polled, and is in nobody's way.
-            self.0.here.leave(first.expect("we are in line"));
+            self.0.here.pass(self.0.number, since);
         }
     }
 }
@@ -171,7 +208,7 @@ impl Session {
         let mut line = lock(&here.0);
         let number = line.next;
         line.next += 1;
-        line.waiting.push_back((number, None));
+        line.waiting.push_back(CallInOrder { number, seen: self.now(), waker: None });
         drop(line);
         QueueingTurn(PlaceInOrder { here, number, process: Process::present() })
     }

@@ -3,11 +3,12 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::{join, join_all};
 
 use crate::support::ground::{Ground, grounds};
-use crate::support::{eventually, lock_of, soon};
-use zkrecipes::{Client, ErrorKind, LockOptions, drive};
+use crate::support::{eventually, lock_of, options, soon};
+use zkrecipes::{Client, ErrorKind, LockOptions, RetryOptions, State, drive};
 use zkrecipes_embedded::Fault;
 
 const TEN: Duration = Duration::from_secs(10);
@@ -224,6 +225,79 @@ async fn a_future_that_nobody_polls_keeps_no_other_handle_waiting() {
         let tokens = tokens_of_eight(&client, "/locks/idle").await;
         assert!(tokens.is_sorted(), "{tokens:?}");
         drop(idle);
+    }
+}
+
+/// They have asked, and are left alone then.
+#[tokio::test(flavor = "multi_thread")]
+async fn futures_that_nobody_polls_any_more_keep_no_acquire_waiting() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let acquire = || Box::pin(lock_of(&client, "/locks/left").acquire());
+        let mut left = [acquire(), acquire(), acquire()];
+        for call in &mut left {
+            assert!(call.now_or_never().is_none(), "it waits");
+        }
+        let tokens = tokens_of_eight(&client, "/locks/left").await;
+        assert!(tokens.is_sorted(), "{tokens:?}");
+        for call in left {
+            let held = soon("the lock", call).await.expect("it goes on");
+            held.release().await.expect("released");
+        }
+        ground.assert_nothing_left("/locks/left").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_that_nobody_polls_any_more_keep_no_other_waiting() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let config = client.config("/order/left").expect("valid");
+        let mut left = [Box::pin(config.set(b"1", None)), Box::pin(config.set(b"2", None))];
+        for change in &mut left {
+            assert!(change.now_or_never().is_none(), "it waits");
+        }
+        soon("the change", config.set(b"3", None)).await.expect("set");
+        assert_eq!(config.get().await.expect("read").expect("set").value, b"3");
+        drop(left);
+    }
+}
+
+/// Each of its many requests is answered soon, and it is polled then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_goes_on_is_not_passed_however_long_it_takes() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let soon_enough = Duration::from_millis(300);
+        ground.inject(Fault::delay_reply("create*", soon_enough).path("/order/goes/on/**").forever());
+        let barrier = client.barrier("/order/goes/on/1/2/3/4/5/6/barrier").expect("valid");
+        let (up, down) = soon("both", join(barrier.create(), barrier.remove())).await;
+        up.and(down).expect("up and down");
+        assert!(!barrier.is_up().await.expect("read"), "the later call went ahead");
+        ground.clear_faults();
+    }
+}
+
+/// Its answer is lost, and nobody polls it before it asks again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_pauses_is_not_passed() {
+    for ground in grounds() {
+        let pause = Duration::from_secs(4);
+        let retry = RetryOptions::default().base(pause).max(pause);
+        let client = ground.client_with(options(TEN).retry(retry)).await;
+        client.nodes().ensure("/order/pauses").await.expect("created");
+        let lost = ground.inject(Fault::drop_before("create*").path("/order/pauses/**"));
+        let barrier = client.barrier("/order/pauses/barrier").expect("valid");
+        let creating = {
+            let barrier = barrier.clone();
+            tokio::spawn(async move { barrier.create().await })
+        };
+        eventually("it pauses", || client.metrics().retries > 0).await;
+        eventually("the connection is back", || client.state() == State::Connected).await;
+        assert!(ground.fault_fired(lost));
+        soon("down", barrier.remove()).await.expect("down");
+        creating.await.expect("joined").expect("up");
+        assert!(!barrier.is_up().await.expect("read"), "the later call went ahead");
     }
 }
 
