@@ -9,6 +9,7 @@
 //! | `ask` | the same; asks again when the answer got lost | the same |
 //! | `server_session` | a session that has not ended | the same |
 //! | `until` | what the session's own requests bring about | a single attempt's: the last answer to any of them; else it has none |
+//! | `comes_behind` | the end of earlier calls of this client | the last answer to the session |
 //! | `wait_for` | what others do | it has none, and others' time is no silence: the budget begins anew |
 //!
 //! A caller that has queued, or only watches, waits through an outage: after `outlast_outages` there is no budget any more. So does a
@@ -34,7 +35,7 @@ use super::waiting_calls::WaitingCall;
 use super::wire::{CreateMode, LinkState, WireError};
 use super::withdrawal::Withdrawal;
 use super::{GRACE, Session, State};
-use crate::error::{Error, Result, Unanswered};
+use crate::error::{Error, ErrorKind, Result, Unanswered};
 use crate::futures::{polled, unless};
 use crate::log;
 
@@ -191,17 +192,24 @@ impl Call {
     pub(crate) async fn until_those_before_have_queued(&mut self) -> Result<()> {
         let Some(queueing_turn) = self.queueing_turn.take() else { return Ok(()) };
         let turn = queueing_turn.turn(self.session.clone());
-        self.may_queue = Some(match self.single_attempt {
-            // One that has no time waits for nobody who waits for a connection.
-            true => self.in_budget("acquire", turn).await?,
-            false => self.wait_for(turn).await?,
-        });
+        // One that has no time waits for nobody who waits for a connection.
+        self.may_queue = Some(self.until("acquire", turn).await?);
         Ok(())
     }
 
-    /// The same within the budget, for what waits for nobody else; those behind wait until this call ends.
+    /// The same for what waits for nobody else, as long as the session is answered; those behind wait until this call ends.
     pub(crate) async fn comes_behind(&mut self, what: &str, queueing_turn: QueueingTurn) -> Result<()> {
-        self.may_queue = Some(self.in_budget(what, queueing_turn.turn(self.session.clone())).await?);
+        self.may_queue = Some(match queueing_turn.now() {
+            Ok(may_queue) => may_queue,
+            // In a box, as all that is rare.
+            Err(behind) => {
+                let turn = behind.turn(self.session.clone());
+                Box::pin(self.while_heard(what, turn)).await.map_err(|error| match error.kind() {
+                    ErrorKind::ConnectionLost => Error::not_sent(what),
+                    _ => error,
+                })?
+            }
+        });
         Ok(())
     }
 
@@ -412,16 +420,23 @@ impl Call {
 
     /// Waits for what the session's own requests bring about, such as certainty: a single attempt as long as any of them
     /// is answered within the budget, everybody else patiently.
-    pub(crate) async fn until(&mut self, what: &str, event: impl Future<Output = ()>) -> Result<()> {
+    pub(crate) async fn until<T>(&mut self, what: &str, event: impl Future<Output = T>) -> Result<T> {
         if !self.single_attempt {
             return self.wait_for(event).await;
         }
+        self.while_heard(what, event).await
+    }
+
+    /// Waits as long as any request of the session is answered within the budget, which counts from the last such answer.
+    async fn while_heard<T>(&mut self, what: &str, event: impl Future<Output = T>) -> Result<T> {
         let mut event = pin!(event);
+        self.heard = self.heard.max(self.session.server_session().heard());
         loop {
-            self.heard = self.heard.max(self.session.server_session().heard());
             let heard = self.heard;
-            match self.in_budget(what, event.as_mut()).await {
-                Err(_) if self.session.server_session().heard() > heard => {}
+            let outcome = self.in_budget(what, event.as_mut()).await;
+            self.heard = heard.max(self.session.server_session().heard());
+            match outcome {
+                Err(_) if self.heard > heard => {}
                 outcome => return outcome,
             }
         }
@@ -659,7 +674,9 @@ impl Call {
         let session = &self.session;
         let since = session.out_of_touch_since().unwrap_or_else(|| session.now());
         let absence = self.absence.get_or_insert_with(|| session.clock().sleep_until(since + GRACE));
-        absence.as_mut().poll(cx)
+        ready!(absence.as_mut().poll(cx));
+        self.absence = None;
+        Poll::Ready(())
     }
 
     /// The error of a call that has to end.

@@ -302,6 +302,26 @@ async fn a_change_that_pauses_is_not_passed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_try_that_waits_for_an_earlier_call_ends_without_a_connection() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let slow = Duration::from_millis(200);
+        ground.inject(Fault::delay_reply("create*", slow).path("/tried/**").forever());
+        let path = "/tried/1/2/3/4/5/6/7/8";
+        let first = tokio::spawn(drive::acquire(&lock_of(&client, path), 1, None));
+        eventually("the first one asks", || ground.count("create*", "/tried") > 0).await;
+        let trying = tokio::spawn(lock_of(&client, path).try_acquire());
+        let before = ground.count("create*", "/tried");
+        eventually("the session is answered", || ground.count("create*", "/tried") > before + 2).await;
+        assert!(!first.is_finished() && !trying.is_finished());
+        ground.go_away();
+        let error = soon("the end", trying).await.expect("it does not panic").expect_err("not tried");
+        assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+        first.abort();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn everything_is_deleted_although_answers_are_lost() {
     for ground in grounds() {
         let client = ground.client(TEN).await;

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use crate::support::ground::{Ground, grounds};
 use crate::support::{eventually, lock_of, options, soon};
+use futures_util::FutureExt;
+use futures_util::future::join_all;
 use zkrecipes::{Client, CreateMode, Error, ErrorKind, RetryOptions, State};
 use zkrecipes_embedded::Fault;
 
@@ -57,6 +59,42 @@ async fn a_verb_gives_up_when_nothing_was_heard_for_as_long_as_the_budget_says()
         );
         ground.clear_faults();
         drop(held);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_come_behind_others_do_not_give_up_while_the_server_answers() {
+    let budget = Duration::from_millis(1500);
+    for ground in grounds() {
+        let client = gives_up_after(&ground, TEN, budget).await;
+        let config = client.config("/config/in-line").expect("valid");
+        config.create(b"0").await.expect("created");
+        ground.inject(Fault::delay_reply("*", budget / 5).path("**/in-line").forever());
+        let began = Instant::now();
+        let changes = join_all((0..8).map(|_| config.set(b"1", None)));
+        for set in soon("all changes", changes).await {
+            set.expect("set");
+        }
+        assert!(began.elapsed() > budget, "the answers came too fast for this test");
+        ground.clear_faults();
+    }
+}
+
+/// The one before it is left alone when it has asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_waited_for_an_earlier_call_in_vain_was_not_sent() {
+    let budget = Duration::from_millis(800);
+    for ground in grounds() {
+        let client = gives_up_after(&ground, TEN, budget).await;
+        let config = client.config("/config/never-sent").expect("valid");
+        config.create(b"0").await.expect("created");
+        ground.inject(Fault::delay_request("*", 60 * budget).session(client.session_id()).forever());
+        let mut first = Box::pin(config.set(b"1", None));
+        assert!((&mut first).now_or_never().is_none(), "it has asked");
+        let error = soon("the end", config.set(b"2", None)).await.expect_err("no answer");
+        assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+        assert!(error.to_string().contains("was not sent, and nothing was applied"), "{error}");
+        ground.clear_faults();
     }
 }
 
