@@ -79,6 +79,8 @@ pub struct Plan {
     pub is_refused: bool,
     /// How long a call goes on without an answer, if not as long as usual.
     pub gives_up: Option<Duration>,
+    /// How many requests of a client may be on their way at once, if not as many as usual.
+    pub max_in_flight: Option<u32>,
 }
 
 /// The end of a host's process. If a host has several, each process that it starts ends by the next of them.
@@ -197,6 +199,7 @@ impl Plan {
             is_clock_set: false,
             is_refused: false,
             gives_up: None,
+            max_in_flight: None,
         };
         if plan.is_leader_tired {
             // Followers give up a leader after five ticks, and it is to stand still for about a session timeout.
@@ -255,6 +258,16 @@ impl Plan {
         }
         self.is_bulky = rng.one_in(6);
         self.has_containers = self.collects > 0 && rng.one_in(2);
+    }
+
+    /// The same of clients that may ask for little at once, for one in four where answers come soon and nobody gives up early.
+    pub fn narrow(&mut self, seed: u64) {
+        let rng = &mut Rng::new(seed.rotate_left(48) ^ !0);
+        let is_quick = *self.latency.end() <= ms(5) && self.gives_up.is_none();
+        // None of those that failed once.
+        if is_quick && seed % 4 == 1 {
+            self.max_in_flight = Some(*rng.pick(&[1, 2, 4]));
+        }
     }
 
     /// Whose names the nodes of a host have.

@@ -169,6 +169,7 @@ impl Party {
                 .identity(format!("h{}", self.host))
                 .naming(plan.naming_of(self.host));
             options.retry.give_up_after = plan.gives_up.or(options.retry.give_up_after);
+            options.max_in_flight = plan.max_in_flight.unwrap_or(options.max_in_flight);
             let dial = HostDial { sim: self.sim.clone(), host: self.host };
             let clock = Arc::new(HostClock { sim: self.sim.clone(), host: self.host });
             match Client::connect_over(Box::new(dial), clock, "simulated:2181", options).await {

@@ -135,6 +135,7 @@ impl Sim {
         plan.subject = Subject::instead(seed).unwrap_or(plan.subject);
         plan.widen(seed);
         plan.widen_queue(seed);
+        plan.narrow(seed);
         Sim::of(plan, rng, aloud)
     }
 
