@@ -10,6 +10,7 @@ use crate::common::Common;
 use crate::contenders::{self, Row};
 use crate::help::examples;
 use crate::outcome::{self, Failure, NO, Outcome};
+use crate::survey;
 use crate::table;
 
 /// Ask a contender to let go; delete its node if it does not
@@ -44,6 +45,11 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
     common.looking(&CancelToken::new(), |onlooker| {
         let (looking, asked) = (onlooker.clone(), path.clone());
         let rows = drive::wait(async move { looking.gather(&asked).await }, None, None)?.rows;
+        if rows.is_empty()
+            && let Some(says) = survey::what_else(&onlooker.client, &path)?
+        {
+            return Err(Failure::new(NO, says));
+        }
         let chosen = choose(rows, &path, &node)?;
         break_all(&onlooker.client, chosen, force_after)
     })

@@ -101,12 +101,12 @@ pub(crate) fn what_else(client: &Client, path: &str) -> Outcome<Option<String>> 
     let has_no_items = |found: &Found| found.kind == FoundKind::Queue && found.items == 0;
     if here.is_none_or(has_no_items) {
         return Ok(empty_or_sharded_queue(client, path, &survey)?
-            .map(|what| format!("{path} is {what}, {NO_LOCK}; see zkrecipes queue stats {path}")));
+            .map(|what| format!("{path} is {what}, {NO_LOCK}; see zkrecipes queue ls {path}")));
     }
     Ok(here.and_then(|found| {
         let (what, with) = match found.kind {
             FoundKind::Queue => {
-                (format!("a queue, with {}", counted(found.items, "item")), "zkrecipes queue stats")
+                (format!("a queue, with {}", counted(found.items, "item")), "zkrecipes queue ls")
             }
             FoundKind::Group => {
                 (format!("a group, with {}", counted(found.holding, "member")), "zkrecipes members")

@@ -47,7 +47,7 @@ fn ls_and_watch_say_of_a_queue_that_it_is_one() {
     assert!(ended.out == "[]\n" && ended.err.contains(said), "{ended:?}");
     let ended = run(&server, &["watch", "--for", "10s", "/queues/jobs"]);
     assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{ended:?}");
-    assert!(ended.err.contains(said) && ended.err.contains("zkrecipes queue stats"), "{ended:?}");
+    assert!(ended.err.contains(said) && ended.err.contains("zkrecipes queue ls"), "{ended:?}");
     // Also where no item stands below the path itself.
     let client = Client::connect(&server.connect_string(), ClientOptions::default()).expect("connected");
     let sharded = client.queue("/queues/sharded", QueueOptions::default().shards(2)).expect("valid");

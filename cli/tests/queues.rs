@@ -143,6 +143,31 @@ fn a_command_need_not_read_its_item() {
 }
 
 #[test]
+fn items_are_listed_with_how_they_stand() {
+    let server = server();
+    put(&server, &["slow", "bad", "good"]);
+    let slow = claiming(&server, &["--count", "1"], "echo begun; exec sleep 60");
+    assert_eq!(slow.out.line(), "begun");
+    assert_eq!(claiming(&server, &["--count", "1", "--pause", "1h"], "exit 76").end().status, 76);
+    let listed = run(&server, &["queue", "ls", PATH]).out;
+    let rows: Vec<Vec<&str>> = listed.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["NODE", "STATE", "ATTEMPTS", "SINCE", "BY", "DATA"]);
+    let cells = |row: usize| (rows[row][0], rows[row][1], *rows[row].last().expect("a cell"));
+    assert_eq!(cells(1), ("qn-0000000000", "claimed", "slow"));
+    assert!(rows[1][2] == "1" && rows[1][4] != "-", "{listed}");
+    assert_eq!((cells(2), rows[2].len()), (("qn-0000000001", "in", "bad"), 7));
+    assert_eq!(rows[3], ["qn-0000000002", "ready", "0", "-", "-", "good"]);
+    let json = run(&server, &["queue", "ls", "--json", "--count", "2", PATH]).out;
+    assert!(json.contains("\"state\":\"claimed\"") && json.contains("\"delayed_ms\":35"), "{json}");
+    assert!(!json.contains("good"), "{json}");
+    let nobody = run(&server, &["break", PATH, "holder"]);
+    assert!(nobody.status == 1 && nobody.err.contains("see zkrecipes queue ls"), "{nobody:?}");
+    slow.signal(libc::SIGTERM);
+    slow.end();
+    assert_eq!(run(&server, &["queue", "ls", "/queues/none"]).out, "");
+}
+
+#[test]
 fn an_item_whose_command_fails_goes_back_and_then_to_the_dead() {
     let server = server();
     put(&server, &["bad", "good"]);

@@ -1,7 +1,8 @@
-//! `zkrecipes queue put|get|claim|peek|len|stats|watch|drain|dead PATH`.
+//! `zkrecipes queue put|get|claim|peek|ls|len|stats|watch|drain|dead PATH`.
 
 mod claim;
 mod dead;
+mod ls;
 mod progress;
 mod put;
 mod watch;
@@ -29,6 +30,7 @@ use progress::Progress;
   find . -name '*.png' -print0 | zkrecipes queue put -z /queues/resize
   zkrecipes queue claim /queues/resize -- sh -c 'resize \"$(cat)\"'
   zkrecipes queue claim --max-attempts 5 /queues/mail -- send-mail
+  zkrecipes queue ls /queues/mail
   zkrecipes queue watch /queues/mail
   zkrecipes queue dead --replay /queues/mail
   zkrecipes queue put --delay 15m /queues/reminders 'call Alice'"))]
@@ -64,6 +66,17 @@ enum Verb {
         /// All items, those being worked on included
         #[arg(long)]
         all: bool,
+    },
+    /// Lists the items in their order: whether each can be taken, steps aside, or is being worked on, and by whom
+    Ls {
+        /// Of the queue
+        path: String,
+        /// The first so many, of each shard
+        #[arg(long, value_name = "N", default_value_t = 100, value_parser = args::count)]
+        count: usize,
+        /// The same as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Prints how many there are, those that are being worked on included
     Len {
@@ -205,6 +218,10 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
         Verb::Peek { path, all } => {
             on_queue(&which, &path, common, |queue, cancel| peek(queue, &which, &path, all, cancel))
         }
+        Verb::Ls { path, count, json } => on_queue(&which, &path, common, |queue, cancel| {
+            let items = drive::wait(drive::list_items(queue, count), Some(cancel), None)?;
+            ls::show(queue.path(), &items, json)
+        }),
         Verb::Len { path } => on_queue(&which, &path, common, |queue, cancel| {
             let queue = queue.clone();
             number(async move { queue.len().await }, cancel)

@@ -16,7 +16,7 @@ use crate::recipes::handle::{Comes, Handle};
 use crate::recipes::held::{Held, Readers};
 use crate::recipes::partitioner::{self, Partitioner};
 use crate::recipes::queue::{
-    Backlog, Claims, DeadLetter, DelayQueue, Got, Item, PriorityQueue, Put, PutOptions, Queue,
+    Backlog, Claims, DeadLetter, DelayQueue, Got, Item, ListedItem, PriorityQueue, Put, PutOptions, Queue,
 };
 use crate::session::delivery::Subscription;
 
@@ -193,6 +193,15 @@ pub fn ack_many(backlog: &Backlog, items: Vec<Item>) -> impl Future<Output = Res
 pub fn dead_letters(backlog: &Backlog) -> impl Future<Output = Result<Vec<DeadLetter>>> + Send + use<> {
     let letters = backlog.letters();
     async move { letters.items().await }
+}
+
+/// The first of the items of a queue in order, of each shard so many, and how each of them stands.
+pub fn list_items(
+    backlog: &Backlog,
+    most: usize,
+) -> impl Future<Output = Result<Vec<ListedItem>>> + Send + use<> {
+    let backlog = backlog.clone();
+    async move { backlog.list_items(most).await }
 }
 
 /// As [`Backlog::replay`], or [`Backlog::replay_one`] where an id is given.

@@ -381,7 +381,8 @@ impl DeadLetter {
     }
 }
 
-fn date(stat: &Stat) -> SystemTime {
+/// When a node was made.
+pub(super) fn date(stat: &Stat) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(stat.ctime).unwrap_or(0))
 }
 
@@ -390,7 +391,7 @@ pub(super) async fn letters(layout: &NodeLayout, session: &Arc<Session>) -> Resu
     let (mut call, verb) = (session.call(None).reading(), "items");
     let names = looking::list(layout, &mut call, verb).await?;
     let (mut letters, mut unread) = (Vec::new(), Vec::new());
-    looking::each(layout, &mut call, verb, &names, |name, read| {
+    looking::each(&layout.items, &mut call, verb, &names, |name, read| {
         let node = path::join(&layout.items, &name.text);
         match read {
             Ok((bytes, stat)) => {

@@ -217,13 +217,19 @@ impl ItemListing {
         self.items().is_outdated()
     }
 
-    /// Whether it steps aside, by when that pause was first seen.
+    /// Whether it steps aside.
     pub(super) fn is_paused(&self, item: &FreeItem, now: Moment, wall: i64) -> bool {
-        let Some(pause) = &item.pause else { return false };
-        match self.items().pauses.get(&item.name.text) {
-            Some(known) if known.node.as_ref() == Some(&pause.node) => now < known.until,
-            _ => now < pause.until(now, wall),
-        }
+        !self.pause_left(item, now, wall).is_zero()
+    }
+
+    /// How long it steps aside, by when that pause was first seen.
+    pub(super) fn pause_left(&self, item: &FreeItem, now: Moment, wall: i64) -> Duration {
+        let Some(pause) = &item.pause else { return Duration::ZERO };
+        let until = match self.items().pauses.get(&item.name.text) {
+            Some(known) if known.node.as_ref() == Some(&pause.node) => known.until,
+            _ => pause.until(now, wall),
+        };
+        until.since(now)
     }
 
     /// How many of those that are known could be taken now, `most` at most.

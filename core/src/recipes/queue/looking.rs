@@ -103,13 +103,13 @@ pub(super) async fn items(layout: &NodeLayout, session: &Arc<Session>) -> Result
             rest = more;
         }
     };
-    each(layout, &mut call, verb, &names, visit).await?;
+    each(&layout.items, &mut call, verb, &names, visit).await?;
     Ok(all)
 }
 
-/// Reads one after the other; what is gone meanwhile is left out.
+/// Reads the nodes of these names below `parent`, one after the other; what is gone meanwhile is left out.
 pub(super) async fn each(
-    layout: &NodeLayout,
+    parent: &str,
     call: &mut Call,
     verb: &str,
     names: &[ItemName],
@@ -117,7 +117,7 @@ pub(super) async fn each(
 ) -> Result<()> {
     for names in names.chunks(READ_AT_ONCE) {
         let server_session = call.server_session(verb).await?;
-        let nodes: Vec<_> = names.iter().map(|name| path::join(&layout.items, &name.text)).collect();
+        let nodes: Vec<_> = names.iter().map(|name| path::join(parent, &name.text)).collect();
         for ((name, node), flight) in names.iter().zip(&nodes).zip(server_session.get_each(&nodes)) {
             let mut answer = call.receive(verb, flight).await?;
             while answer.as_ref().is_err_and(WireError::is_unanswered) {

@@ -107,6 +107,7 @@ mod dead_letter_header;
 mod dead_letters;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
+mod item_states;
 mod items_parent;
 mod keys;
 mod known_items;
@@ -133,6 +134,7 @@ use std::time::Duration;
 
 pub use claim::{Item, Nack};
 pub use dead_letters::DeadLetter;
+pub use item_states::{ListedClaim, ListedItem, ListedState};
 pub(crate) use layout::{DEAD, OWN, STAYS, is_item, is_pause};
 use layout::{LONGEST_DELAY, NodeLayout, Order};
 pub use looking::QueueStats;

@@ -16,6 +16,7 @@ use futures_util::future::{Either, join_all, select_all};
 
 use super::claim::{self, Item};
 use super::dead_letters::{self, DeadLetter};
+use super::item_states::{self, ListedItem};
 use super::layout::{ItemName, NodeLayout};
 use super::looking::{self, QueueStats};
 use super::next_item::Search;
@@ -471,6 +472,17 @@ impl Backlog {
             counted.dead = letters.map_err(|error| error.with_path(&dead.path))?.len();
         }
         Ok(counted)
+    }
+
+    /// The first of the items in order, of each shard so many, and how each of them stands.
+    pub(crate) async fn list_items(&self, most: usize) -> Result<Vec<ListedItem>> {
+        let session = self.client.session()?;
+        let mut all = Vec::new();
+        for store in &*self.stores {
+            let listed = item_states::list(store, &session, most).await;
+            all.extend(listed.map_err(|error| error.with_path(self.path()))?);
+        }
+        Ok(all)
     }
 
     // ---- dead letters
