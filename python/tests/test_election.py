@@ -544,6 +544,25 @@ def test_who_is_not_healthy_does_not_lead(client: zkrecipes.Client, caplog: pyte
         election.run(work, 5)  # type: ignore[arg-type]
 
 
+def test_a_health_check_that_fails_again_and_again_is_told_once(
+    client: zkrecipes.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    election = client.election("/leader")
+    asked: list[None] = []
+
+    def healthy() -> bool:
+        asked.append(None)
+        raise RuntimeError("no disk")
+
+    running = threading.Thread(target=election.run, args=(lambda leadership: None, healthy))
+    running.start()
+    eventually(lambda: len(asked) > 2)
+    election.cancel()
+    running.join(15)
+    assert not running.is_alive()
+    assert caplog.text.count("counts as not healthy") == 1
+
+
 def test_health_on_asyncio(hosts: str, caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         async with aio.Client(hosts) as client:

@@ -61,6 +61,7 @@ class Checks:
         self._election, self._healthy = election, healthy
         self._over = threading.Event()
         self._saying = threading.Lock()
+        self._failures = _HealthFailures()
         # On the thread of the run: what is no Exception ends that.
         self._ask(Exception)
         threading.Thread(target=self._check, name="zkrecipes healthy", daemon=True).start()
@@ -71,10 +72,19 @@ class Checks:
             self._ask(BaseException)
 
     def _ask(self, caught: type[BaseException]) -> None:
-        is_healthy = _is_true(self._healthy, caught)
+        is_healthy = self._is_true(caught)
         with self._saying:
             if not self._over.is_set():
                 self._election._set_healthy(is_healthy)
+
+    def _is_true(self, caught: type[BaseException]) -> bool:
+        try:
+            is_true = bool(done(self._healthy(), on_a_loop=False))
+        except caught as error:
+            self._failures.tell(error)
+            return False
+        self._failures.are_over()
+        return is_true
 
     def end(self) -> None:
         try:
@@ -86,17 +96,24 @@ class Checks:
             self._election._set_healthy(True)
 
 
-def _is_true(healthy: Callable[[], object], caught: type[BaseException]) -> bool:
-    try:
-        return bool(done(healthy(), on_a_loop=False))
-    except caught as error:
-        _tell_unhealthy(error)
-        return False
+class _HealthFailures:
+    """Tells what `healthy` raises, and the same error once, until it raises nothing."""
 
+    def __init__(self) -> None:
+        self._last: str | None = None
 
-def _tell_unhealthy(error: BaseException) -> None:
-    message = "exception in healthy: the candidate counts as not healthy"
-    say(logging.WARNING, "health_failed", message, raised=error, error=error)
+    def tell(self, error: BaseException) -> None:
+        try:
+            said = repr(error)
+        except Exception:
+            said = type(error).__name__
+        if said != self._last:
+            message = "exception in healthy: the candidate counts as not healthy"
+            say(logging.WARNING, "health_failed", message, raised=error, error=error)
+        self._last = said
+
+    def are_over(self) -> None:
+        self._last = None
 
 
 @contextlib.asynccontextmanager
@@ -109,6 +126,7 @@ async def checking(election: aio.Election, healthy: Callable[[], object] | None)
         raise InvalidType(f"invalid healthy: must be callable, not {type(healthy).__name__}")
 
     is_over = False
+    failures = _HealthFailures()
 
     async def ask() -> None:
         try:
@@ -116,11 +134,12 @@ async def checking(election: aio.Election, healthy: Callable[[], object] | None)
             if inspect.isawaitable(result):
                 result = await result
             is_healthy = bool(result)
+            failures.are_over()
         except (Exception, asyncio.CancelledError) as error:
             # Else what it awaits was cancelled, and not this task.
             if is_over:
                 return
-            _tell_unhealthy(error)
+            failures.tell(error)
             is_healthy = False
         if not is_over:
             election._set_healthy(is_healthy)
