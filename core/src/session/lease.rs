@@ -175,10 +175,22 @@ impl Lease {
         let (left, moment) = (self.certain_until.since(now), self.timeout / 24);
         let answer = self.round_trip.max(moment);
         let is_beating = now <= self.answered_beat + self.interval() + answer;
-        // The beat leaves so much later at most.
-        let is_extended =
-            || self.could_extend().unwrap_or(now).max(now) + moment + answer < self.certain_until;
+        let is_extended = || self.next_extension(now) + answer < self.certain_until;
         left > self.timeout / 8 && (is_beating && is_extended() || left >= self.plenty() + moment)
+    }
+
+    /// When the next beat that extends the lease leaves, or has left, if all goes on as usual.
+    fn next_extension(&self, now: Moment) -> Moment {
+        let soonest = self.could_extend().unwrap_or(Moment::START);
+        let mut under_way = self.answered_beat + self.interval();
+        while under_way < soonest && under_way < self.last_beat {
+            under_way = under_way + self.interval();
+        }
+        match under_way >= soonest && under_way <= self.last_beat {
+            true => under_way,
+            // It waits for the next regular one so long at most.
+            false => soonest.max(now) + self.timeout / 24,
+        }
     }
 
     /// A contact, perhaps a beat, leaves.

@@ -100,7 +100,7 @@ impl Grant {
                 Err(error) => return Err(refusal(error, verb, &self.nodes[0].path)),
             }
         }
-        Ok(true)
+        Ok(self.stands())
     }
 
     /// Lets go before anybody holds it: the next one of this session has the turn before the deletions are answered.

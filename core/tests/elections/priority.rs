@@ -120,7 +120,8 @@ async fn who_was_killed_while_it_waited_keeps_nobody_back() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         assert!(!waiting.is_finished());
-        for election in [leader, highest, waits] {
+        // Who waits first: else it may lead before it is cancelled.
+        for election in [waits, leader, highest] {
             election.cancel();
         }
         for running in [running, next] {

@@ -130,8 +130,8 @@ struct Again {
 }
 
 impl Again {
-    /// Whether what it is given stays held.
-    fn keeps(&self) -> bool {
+    /// Whether what it is given stays held; `None` if it is given nothing for long.
+    fn keeps(&self) -> Option<bool> {
         let mut lease = Lease::new(Duration::from_millis(T), self.terms, at(0), at(self.answer));
         let begin = 3 * T + self.begins;
         let (end, mut granted) = (begin + self.pause, None);
@@ -145,7 +145,10 @@ impl Again {
             let asks = if has_asked { u64::MAX } else { acquired };
             now = answered.min(due).min(asks).max(now);
             if granted.is_some() && at(now) >= lease.certain_until() {
-                return false;
+                return Some(false);
+            }
+            if granted.is_none() && now > acquired + 2 * T {
+                return None;
             }
             if answered <= now {
                 let (sent, _, is_beat) = flying.pop_front().expect("it is there");
@@ -167,7 +170,7 @@ impl Again {
                 granted = Some(now);
             }
         }
-        true
+        Some(true)
     }
 }
 
@@ -182,9 +185,26 @@ fn what_is_acquired_behind_a_pause_that_was_not_borne_is_kept() {
                 {
                     for held in [false, true] {
                         let again = Again { terms, answer, held, begins, pause, acquires };
-                        assert!(again.keeps(), "{again:?}");
+                        assert_eq!(again.keeps(), Some(true), "{again:?}");
                     }
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn slow_answers_alone_keep_nobody_from_acquiring() {
+    let relaxed = LeaseTerms { mode: LeaseMode::Relaxed, ..LeaseTerms::default() };
+    for (terms, slowest) in
+        [(LeaseTerms::default(), 14), (known(T / 4), 16), (known(T / 15), 16), (relaxed, 45)]
+    {
+        for answer in (1..=slowest).map(|hundredths| T * hundredths / 100) {
+            for (held, acquires) in
+                [false, true].into_iter().flat_map(|held| (0..8).map(move |a| (held, T / 8 * a / 8)))
+            {
+                let again = Again { terms, answer, held, begins: 0, pause: 0, acquires };
+                assert_eq!(again.keeps(), Some(true), "{again:?}");
             }
         }
     }
