@@ -104,5 +104,9 @@ with zkrecipes.Client(hosts) as client:
             settle(payment, "abort")
     for proposal in asked:
         begin(proposal)
+    begun = {proposal.id for proposal in asked}
     while True:
-        begin(payments.next())
+        proposal = payments.next()
+        # What has not been voted on yet is told here as well.
+        if proposal.id not in begun:
+            begin(proposal)

@@ -110,4 +110,9 @@ for (const { id } of db.prepare("SELECT id FROM payment WHERE state = 'prepared'
   if (!asked.some((proposal) => proposal.id === id)) settle(id, 'abort')
 }
 for (const proposal of asked) begin(proposal)
-for (;;) begin(await payments.next())
+const begun = new Set(asked.map((proposal) => proposal.id))
+for (;;) {
+  const proposal = await payments.next()
+  // What has not been voted on yet is told here as well.
+  if (!begun.has(proposal.id)) begin(proposal)
+}

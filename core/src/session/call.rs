@@ -203,7 +203,7 @@ impl Call {
             Ok(may_queue) => may_queue,
             // In a box, as all that is rare.
             Err(behind) => {
-                let turn = behind.turn(self.session.clone());
+                let turn = behind.turn_to_change(self.session.clone());
                 Box::pin(self.while_heard(what, turn)).await.map_err(|error| match error.kind() {
                     ErrorKind::ConnectionLost => Error::not_sent(what),
                     _ => error,

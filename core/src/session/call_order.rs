@@ -5,7 +5,7 @@
 //!    left, as a session is first in, first out. Else it is when they are answered: a container that was empty may have been
 //!    collected, and a create that finds no path is made again.
 //! 3. A call that ends before it has queued makes room for those behind it. Futures that nobody polls any more are passed by the next
-//!    one that somebody polls, after [`STUCK`], unless they may wait for the server.
+//!    one that somebody polls, after [`STUCK`], unless they may wait for the server; by one that changes something, after the retry budget.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
@@ -172,10 +172,20 @@ impl QueueingTurn {
 
     /// Resolves when those that came before have queued, or nobody polls them any more.
     pub(crate) async fn turn(self, session: Arc<Session>) -> MayQueue {
+        self.past(&session, || session.clone().until_stuck()).await
+    }
+
+    /// The same for a change, behind others that may wait for another call of their own, of which nothing is seen here: for
+    /// as long as a call goes on without an answer.
+    pub(crate) async fn turn_to_change(self, session: Arc<Session>) -> MayQueue {
+        let waits = || session.clock().sleep_until(session.now() + session.options().give_up_after());
+        self.past(&session, waits).await
+    }
+
+    async fn past<F: Future<Output = ()>>(self, session: &Session, until_stuck: impl Fn() -> F) -> MayQueue {
         loop {
             let since = session.now();
-            let stuck = Box::pin(session.clone().until_stuck());
-            if unless(self.0.until_first(&session), stuck).await.is_some() {
+            if unless(self.0.until_first(session), Box::pin(until_stuck())).await.is_some() {
                 return MayQueue(self.0);
             }
             self.0.here.pass(self.0.number, since);

@@ -8,7 +8,7 @@ use futures_util::future::{join, join_all};
 
 use crate::support::ground::{Ground, grounds};
 use crate::support::{eventually, lock_of, options, soon};
-use zkrecipes::{Client, ErrorKind, LockOptions, RetryOptions, State, drive};
+use zkrecipes::{Client, ErrorKind, LockOptions, RetryOptions, drive};
 use zkrecipes_embedded::Fault;
 
 const TEN: Duration = Duration::from_secs(10);
@@ -251,7 +251,8 @@ async fn futures_that_nobody_polls_any_more_keep_no_acquire_waiting() {
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_that_nobody_polls_any_more_keep_no_other_waiting() {
     for ground in grounds() {
-        let client = ground.client(TEN).await;
+        let retry = RetryOptions::default().give_up_after(Duration::from_secs(3));
+        let client = ground.client_with(options(TEN).retry(retry)).await;
         let config = client.config("/order/left").expect("valid");
         let mut left = [Box::pin(config.set(b"1", None)), Box::pin(config.set(b"2", None))];
         for change in &mut left {
@@ -265,39 +266,27 @@ async fn changes_that_nobody_polls_any_more_keep_no_other_waiting() {
 
 /// Each of its many requests is answered soon, and it is polled then.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_that_goes_on_is_not_passed_however_long_it_takes() {
+async fn a_call_that_goes_on_is_not_passed_however_long_it_takes() {
     for ground in grounds() {
         let client = ground.client(TEN).await;
         let soon_enough = Duration::from_millis(300);
         ground.inject(Fault::delay_reply("create*", soon_enough).path("/order/goes/on/**").forever());
-        let barrier = client.barrier("/order/goes/on/1/2/3/4/5/6/barrier").expect("valid");
-        let (up, down) = soon("both", join(barrier.create(), barrier.remove())).await;
-        up.and(down).expect("up and down");
-        assert!(!barrier.is_up().await.expect("read"), "the later call went ahead");
+        let tokens = tokens_of_eight(&client, "/order/goes/on/1/2/3/4/5/6/7/8/9").await;
+        assert!(tokens.is_sorted(), "{tokens:?}");
         ground.clear_faults();
     }
 }
 
-/// Its answer is lost, and nobody polls it before it asks again.
+/// The first request is lost, and nobody polls its call before that asks again.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_that_pauses_is_not_passed() {
+async fn a_call_that_pauses_is_not_passed() {
     for ground in grounds() {
-        let pause = Duration::from_secs(4);
-        let retry = RetryOptions::default().base(pause).max(pause);
-        let client = ground.client_with(options(TEN).retry(retry)).await;
-        client.nodes().ensure("/order/pauses").await.expect("created");
+        let pause = Duration::from_secs(7);
+        let client =
+            ground.client_with(options(TEN).retry(RetryOptions::default().base(pause).max(pause))).await;
         let lost = ground.inject(Fault::drop_before("create*").path("/order/pauses/**"));
-        let barrier = client.barrier("/order/pauses/barrier").expect("valid");
-        let creating = {
-            let barrier = barrier.clone();
-            tokio::spawn(async move { barrier.create().await })
-        };
-        eventually("it pauses", || client.metrics().retries > 0).await;
-        eventually("the connection is back", || client.state() == State::Connected).await;
-        assert!(ground.fault_fired(lost));
-        soon("down", barrier.remove()).await.expect("down");
-        creating.await.expect("joined").expect("up");
-        assert!(!barrier.is_up().await.expect("read"), "the later call went ahead");
+        let tokens = tokens_of_eight(&client, "/order/pauses").await;
+        assert!(ground.fault_fired(lost) && tokens.is_sorted(), "{tokens:?}");
     }
 }
 
