@@ -21,7 +21,7 @@ pub struct ListedItem {
     pub path: String,
     pub state: ListedState,
     /// How often it was claimed, its claim included, and claims that ended before anybody was given them. `None` if it may not be
-    /// read, as for its data.
+    /// read, as for its data, or beyond two billion.
     pub attempts: Option<u32>,
     pub data: Option<Vec<u8>>,
 }

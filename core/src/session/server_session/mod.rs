@@ -519,6 +519,7 @@ impl ServerSession {
         };
         let Some(tenant) = tenant else { return false };
         if !tenant.lose(LostReason::Deleted) {
+            // Its end is under way, and tells what was noted.
             self.forget_node(id);
             return true;
         }
@@ -531,8 +532,8 @@ impl ServerSession {
         true
     }
 
-    /// Looked at again, a node that is gone would keep the heartbeat from what stands behind it. While nobody holds it, with the tenants
-    /// locked: who is admitted later finds that out.
+    /// Looked at again, a node that is gone would keep the heartbeat from what stands behind it. Where nobody holds it this is called
+    /// with the tenants locked: who is admitted later finds that out.
     fn forget_node(&self, id: u64) {
         lock(&self.interests).remove(&id);
     }
