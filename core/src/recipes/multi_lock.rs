@@ -150,9 +150,10 @@ async fn take_all(session: &Arc<Session>, call: &mut Call, paths: &[String]) -> 
         if paths.len() == 1 {
             return Ok(all);
         }
+        let began = session.now();
         loop {
             match call.receive(verb, all.server_session.check(all.checks())).await? {
-                Ok(_) if all.server_session.is_firm() => return Ok(all),
+                Ok(_) if all.server_session.is_firm_enough(began) => return Ok(all),
                 Ok(_) => call.until(verb, all.server_session.until_firm_or_soon()).await?,
                 // One of them is gone: from the start.
                 Err(WireError::Part { .. } | WireError::SessionEnded) => break,

@@ -5,7 +5,8 @@
 //!    left, as a session is first in, first out. Else it is when they are answered: a container that was empty may have been
 //!    collected, and a create that finds no path is made again.
 //! 3. A call that ends before it has queued makes room for those behind it. Futures that nobody polls any more are passed by the next
-//!    one that somebody polls, after [`STUCK`], unless they may wait for the server; by one that changes something, after the retry budget.
+//!    one that somebody polls, after [`STUCK`], unless they may wait for the server; by one that changes something, after twice the
+//!    retry budget.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
@@ -176,9 +177,10 @@ impl QueueingTurn {
     }
 
     /// The same for a change, behind others that may wait for another call of their own, of which nothing is seen here: for
-    /// as long as a call goes on without an answer.
+    /// twice as long as a call goes on without an answer. So where the server is silent it ends before that.
     pub(crate) async fn turn_to_change(self, session: Arc<Session>) -> MayQueue {
-        let waits = || session.clock().sleep_until(session.now() + session.options().give_up_after());
+        let long = session.options().give_up_after().saturating_mul(2);
+        let waits = || session.clock().sleep_until(session.now() + long);
         self.past(&session, waits).await
     }
 

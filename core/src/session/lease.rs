@@ -172,11 +172,16 @@ impl Lease {
     /// they should: then the next answer extends the lease before that. There is never more with answers that are slow. Behind
     /// a pause that took most of the lease, no answer may extend what is left.
     pub(crate) fn is_firm(&self, now: Moment) -> bool {
+        let moment = self.timeout / 24;
+        let is_extended = || self.next_extension(now) + self.round_trip.max(moment) < self.certain_until;
+        self.is_nearly_firm(now) && (self.certain_until.since(now) >= self.plenty() + moment || is_extended())
+    }
+
+    /// The same, though the next answer may extend nothing.
+    pub(crate) fn is_nearly_firm(&self, now: Moment) -> bool {
         let (left, moment) = (self.certain_until.since(now), self.timeout / 24);
-        let answer = self.round_trip.max(moment);
-        let is_beating = now <= self.answered_beat + self.interval() + answer;
-        let is_extended = || self.next_extension(now) + answer < self.certain_until;
-        left > self.timeout / 8 && (is_beating && is_extended() || left >= self.plenty() + moment)
+        let is_beating = now <= self.answered_beat + self.interval() + self.round_trip.max(moment);
+        left > self.timeout / 8 && (is_beating || left >= self.plenty() + moment)
     }
 
     /// When the next beat that extends the lease leaves, or has left, if all goes on as usual.

