@@ -68,8 +68,11 @@ async fn a_holder_beats_eight_times_a_session_timeout_and_nobody_else_beats() {
     eventually("there is time left", || a.lease_remaining() > Duration::from_millis(300)).await;
     assert_eq!(c.lease_remaining(), Duration::ZERO, "nothing is held");
     assert!(held.is_held());
-    next.abort();
-    last.abort();
+    for waiting in [next, last] {
+        waiting.abort();
+        // One that runs just now goes on until it waits again.
+        assert!(soon("it has ended", waiting).await.is_err(), "it waits");
+    }
     held.release().await.expect("released");
     eventually("the locks are free", || nodes_under(&server, PATH).is_empty()).await;
     server.clear_log();
