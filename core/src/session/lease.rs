@@ -178,10 +178,16 @@ impl Lease {
     }
 
     /// The same, though the next answer may extend nothing.
-    pub(crate) fn is_nearly_firm(&self, now: Moment) -> bool {
+    fn is_nearly_firm(&self, now: Moment) -> bool {
         let (left, moment) = (self.certain_until.since(now), self.timeout / 24);
         let is_beating = now <= self.answered_beat + self.interval() + self.round_trip.max(moment);
         left > self.timeout / 8 && (is_beating || left >= self.plenty() + moment)
+    }
+
+    /// Certain for long enough for who has waited for that since then: after half a session timeout what is nearly firm is enough,
+    /// as on a network that stalls again and again there may never be more.
+    pub(crate) fn is_firm_enough(&self, now: Moment, since: Moment) -> bool {
+        self.is_firm(now) || now >= since + self.timeout / 2 && self.is_nearly_firm(now)
     }
 
     /// When the next beat that extends the lease leaves, or has left, if all goes on as usual.

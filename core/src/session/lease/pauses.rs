@@ -116,7 +116,7 @@ fn a_pause_as_long_as_is_promised_costs_nothing() {
 }
 
 /// A client whose server stands still for longer than is borne, and which acquires behind that.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Default)]
 struct Again {
     terms: LeaseTerms,
     answer: u64,
@@ -125,11 +125,22 @@ struct Again {
     /// When the pause begins, after a request has left, and how long it is.
     begins: u64,
     pause: u64,
-    /// When the acquisition is asked for, after the end of the pause.
+    /// Another pause begins so long after each has begun.
+    every: Option<u64>,
+    /// When the acquisition is asked for, after the end of the first pause.
     acquires: u64,
+    /// It takes what is firm enough for who has waited so long.
+    takes_less: bool,
 }
 
 impl Again {
+    /// Until when the server stands still at that moment.
+    fn over(&self, moment: u64) -> Option<u64> {
+        let since = moment.checked_sub(3 * T + self.begins)?;
+        let into = self.every.map_or(since, |every| since % every);
+        (into < self.pause).then(|| moment - into + self.pause)
+    }
+
     /// Whether what it is given stays held; `None` if it is given nothing for long.
     fn keeps(&self) -> Option<bool> {
         let mut lease = Lease::new(Duration::from_millis(T), self.terms, at(0), at(self.answer));
@@ -161,12 +172,14 @@ impl Again {
                     lease.beats(at(now));
                 }
                 lease.sent(at(now), is_beat);
-                let stands_still = (begin..end).contains(&now) || (begin..end).contains(&(now + self.answer));
-                let answer = if stands_still { end + self.answer / 2 } else { now + self.answer };
+                let late = self.over(now).or(self.over(now + self.answer));
+                let answer = late.map_or(now + self.answer, |end| end + self.answer / 2);
                 flying.push_back((now, answer, is_beat));
             }
             // As soon as the create of the acquisition is answered.
-            if granted.is_none() && now >= acquired + self.answer && lease.is_firm(at(now)) {
+            let asked = acquired + self.answer;
+            let waits_since = if self.takes_less { asked } else { now };
+            if granted.is_none() && now >= asked && lease.is_firm_enough(at(now), at(waits_since)) {
                 granted = Some(now);
             }
         }
@@ -184,7 +197,8 @@ fn what_is_acquired_behind_a_pause_that_was_not_borne_is_kept() {
                     (0..4).flat_map(|b| (0..12).map(move |a| (T / 8 * b / 4, T / 12 * a)))
                 {
                     for held in [false, true] {
-                        let again = Again { terms, answer, held, begins, pause, acquires };
+                        let again =
+                            Again { terms, answer, held, begins, pause, acquires, ..Again::default() };
                         assert_eq!(again.keeps(), Some(true), "{again:?}");
                     }
                 }
@@ -203,11 +217,32 @@ fn slow_answers_alone_keep_nobody_from_acquiring() {
             for (held, acquires) in
                 [false, true].into_iter().flat_map(|held| (0..8).map(move |a| (held, T / 8 * a / 8)))
             {
-                let again = Again { terms, answer, held, begins: 0, pause: 0, acquires };
+                let again = Again { terms, answer, held, acquires, ..Again::default() };
                 assert_eq!(again.keeps(), Some(true), "{again:?}");
             }
         }
     }
+}
+
+#[test]
+fn who_has_waited_for_half_a_timeout_is_given_what_a_network_leaves_that_stalls_again_and_again() {
+    let mut had_nothing = 0;
+    for terms in [LeaseTerms::default(), known(T / 4), known(T / 15)] {
+        for (pause, every) in [(T / 4, T / 2), (T / 3, T / 2), (T / 2, T * 3 / 4)] {
+            for (answer, held, acquires) in [1, T / 100, T / 25]
+                .into_iter()
+                .flat_map(|answer| [(answer, false), (answer, true)])
+                .flat_map(|(answer, held)| (0..8).map(move |a| (answer, held, T / 8 * a / 8)))
+            {
+                let every = Some(every);
+                let again = Again { terms, answer, held, pause, every, acquires, ..Again::default() };
+                had_nothing += usize::from(again.keeps().is_none());
+                let patient = Again { takes_less: true, ..again };
+                assert!(patient.keeps().is_some(), "{patient:?}");
+            }
+        }
+    }
+    assert!(had_nothing > 0);
 }
 
 /// The rows of a table of docs/production.md behind the line with which it begins, cell by cell.

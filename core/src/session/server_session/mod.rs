@@ -259,12 +259,9 @@ impl ServerSession {
         !self.has_ended() && lock(&self.lease).is_firm(self.clock.now())
     }
 
-    /// The same for who waits for that since then: after half a session timeout what is nearly firm is enough, as on a network
-    /// that stalls again and again there may never be more.
+    /// The same for who has waited for that since then.
     pub(crate) fn is_firm_enough(&self, since: Moment) -> bool {
-        let (now, lease) = (self.clock.now(), lock(&self.lease));
-        let waits_long = now >= since + self.session_timeout() / 2;
-        !self.has_ended() && (lease.is_firm(now) || waits_long && lease.is_nearly_firm(now))
+        !self.has_ended() && lock(&self.lease).is_firm_enough(self.clock.now(), since)
     }
 
     /// When the newest request left that was answered by a server which had come as far as the leader.
