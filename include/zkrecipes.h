@@ -130,7 +130,7 @@ typedef enum zkr_status {
   ZKR_BAD_VERSION = 11,
   /** The node has children. */
   ZKR_NOT_EMPTY = 12,
-  /** The participants disagree about how many they are. */
+  /** Those who use the path disagree: about a number, the partitions or the layout. */
   ZKR_MISMATCH = 13,
   /** The client was closed. */
   ZKR_CLOSED = 14,

@@ -498,7 +498,7 @@ class NotEmpty : public detail::ErrorOf<ZKR_NOT_EMPTY> {
   using ErrorOf::ErrorOf;
 };
 
-/** The participants disagree about how many they are. */
+/** Those who use the path disagree: about a number, the partitions or the layout. */
 class Mismatch : public detail::ErrorOf<ZKR_MISMATCH> {
   using ErrorOf::ErrorOf;
 };

@@ -65,7 +65,7 @@ kinds! {
     NoNode, 10, "NO_NODE", "NoNode", false, "There is no node at that path.";
     BadVersion, 11, "BAD_VERSION", "BadVersion", false, "The node has another version than the one named.";
     NotEmpty, 12, "NOT_EMPTY", "NotEmpty", false, "The node has children.";
-    Mismatch, 13, "MISMATCH", "Mismatch", false, "The participants disagree about how many they are.";
+    Mismatch, 13, "MISMATCH", "Mismatch", false, "Those who use the path disagree: about a number, the partitions or the layout.";
     Closed, 14, "CLOSED", "Closed", false, "The client or the handle is closed.";
     Deadlock, 15, "DEADLOCK", "WouldDeadlock", false, "A blocking verb on a thread that the library itself needs: inside a callback or on its runtime.";
     Forked, 16, "FORKED", "Forked", false, "A client or handle of the parent, used in a child process after fork; connect a client in the child.";

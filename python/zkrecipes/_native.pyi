@@ -106,7 +106,7 @@ class NotEmpty(Error):
     """The node has children."""
 
 class Mismatch(Error):
-    """The participants disagree about how many they are."""
+    """Those who use the path disagree: about a number, the partitions or the layout."""
 
 class Closed(Error):
     """The client or the handle is closed."""
