@@ -300,7 +300,7 @@ async function consume(queue, work, workers, signal) {
         const item = await claim(queue, ending.signal, Infinity)
         // It may have been stopped since the claim was answered.
         if (ending.signal.aborted) await leave(item, true)
-        else await serve(queue, item, work, ending.signal)
+        else await serve(queue, item, work, ending.signal, signal)
       }
     } catch (error) {
       if (!ending.signal.aborted) failure ??= { error }
@@ -315,7 +315,7 @@ async function consume(queue, work, workers, signal) {
 }
 
 /** Works on one item. Neither its failure nor a loss ends the work on others. */
-async function serve(queue, item, work, ending) {
+async function serve(queue, item, work, ending, signal) {
   let failed = false
   let failure
   try {
@@ -325,14 +325,25 @@ async function serve(queue, item, work, ending) {
     failure = error
   }
   const isLost = !item.isHeld && item.signal.aborted
+  const isWithdrawn = failed && ending.aborted && isAbort(failure, signal)
   // The loss is told by its own record.
-  if (failed && !(isLost && failure === item.signal.reason)) tellFailed(queue, item, failure)
-  // What fails because everything ends has not failed, and what is lost is not ours to give back.
-  const settling = failed && (ending.aborted || isLost) ? leave(item, true) : settle(item, failed, failure)
+  if (failed && !isWithdrawn && !(isLost && failure === item.signal.reason)) tellFailed(queue, item, failure)
+  // What was ended with everything else has not failed, and what is lost is not ours to give back.
+  const settling = failed && (isWithdrawn || isLost) ? leave(item, true) : settle(item, failed, failure)
   const settled = settling.catch((error) => {
     if (error?.code !== 'LOST') tellFailed(queue, item, error)
   })
   await untilOver(settled, item, ending)
+}
+
+/** Whether work was ended by a signal, the one of `process` or one of its own, as what takes a signal says it. */
+function isAbort(failure, signal) {
+  if (signal?.aborted && failure === signal.reason) return true
+  try {
+    return failure?.name === 'AbortError'
+  } catch {
+    return false
+  }
 }
 
 /** Once all is to end, an answer is not waited for after the item is lost: without a server none comes. */

@@ -137,7 +137,8 @@ export class Backlog<Entry = Buffer> {
    * ```
    *
    * Aborting the signal ends it when the work in progress is over; it rejects with `signal.reason` then. `cancel()` ends it, too,
-   * and then it resolves. It rejects with what trying again cannot help, such as `CLOSED`.
+   * and then it resolves. Work that ends with `signal.reason` or with an `AbortError` from then on has not failed: its item is
+   * given back as by `release`. It rejects with what trying again cannot help, such as `CLOSED`.
    */
   process(work: (item: Item) => unknown, options?: ProcessOptions): Promise<void>
 }

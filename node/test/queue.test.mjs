@@ -1,6 +1,7 @@
 // What the Node face decides about queues: the forms of arguments and answers, loops, work with concurrency, withdrawing, garbage.
 
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { AbortError, Backlog, DelayQueue, Held, Item, PriorityQueue, Queue, onLog } from 'zkrecipes'
 import { abortedOnceBrought, promise, rejection, rejects, throws, until, untilCollected } from './world.mjs'
 
@@ -249,6 +250,39 @@ promise('a signal that aborts ends process when the work in progress is over', a
   assert.deepEqual(seen, ['one'])
   assert.deepEqual(texts(await other.items()), ['two'], 'what was worked on is done')
   assert.equal(await rejection(queue.process(() => assert.fail(), { signal: controller.signal })), reason)
+})
+
+promise('what fails while process is being stopped has failed, and what the signal ends has not', async (world) => {
+  const reason = new Error('shutting down')
+  const failure = new Error('on purpose')
+  const hidden = Object.create(null, { name: { get: () => { throw failure } } })
+  const abort = (queue, controller) => controller.abort(reason)
+  const cancel = (queue, controller) => queue.cancel()
+  const fails = () => Promise.reject(failure)
+  const failed = [0, 1, 'Error: on purpose']
+  const goneBack = [1, 0, undefined]
+  const cases = {
+    'fails after an abort': [abort, fails, failed],
+    'fails after a cancel': [cancel, fails, failed],
+    'throws the reason': [abort, () => Promise.reject(reason), goneBack],
+    'awaits what takes the signal': [abort, (signal) => sleep(60_000, undefined, { signal }), goneBack],
+    'is aborted by a signal of its own': [cancel, () => sleep(60_000, undefined, { signal: AbortSignal.abort() }), goneBack],
+    'throws what nobody can look at': [cancel, () => Promise.reject(hidden), [0, 1, 'an error that says nothing']],
+  }
+  for (const [name, [end, work, [ready, dead, why]]] of Object.entries(cases)) {
+    const client = await world.connect()
+    const queue = client.queue(world.path(name.replaceAll(' ', '-')), { maxAttempts: 1 })
+    await queue.put('tea')
+    const controller = new AbortController()
+    await warned(async () => {
+      await queue.process(async () => {
+        end(queue, controller)
+        await work(controller.signal)
+      }, { signal: controller.signal }).catch((error) => assert.equal(error, reason, name))
+    })
+    const stats = await queue.stats()
+    assert.deepEqual([stats.ready, stats.dead, (await queue.dead.items())[0]?.reason], [ready, dead, why], name)
+  }
 })
 
 promise('what was claimed for a process that is stopped meanwhile is given back unseen', async (world) => {
