@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pages
@@ -49,6 +49,9 @@ ENDED = {
     ("Partitions", "js"): (signal.SIGTERM, "copying", "stopped"),
     ("Permits, and Ctrl-C", "python"): (signal.SIGINT, "begins", "asyncio.gather"),
     ("Permits, and Ctrl-C", "js"): (signal.SIGINT, "begins", "interrupted"),
+    ("Permits, and Ctrl-C", "c"): (signal.SIGINT, "begins", "interrupted"),
+    ("Permits, and Ctrl-C", "cpp"): (signal.SIGINT, "begins", "interrupted"),
+    ("A daemon that starts without a server", "c"): (signal.SIGTERM, "working with", "working with"),
 }
 # Those that say nothing when all is well.
 SILENT = {("When the process ends", "js"), ("gunicorn", "python"), ("Celery", "python")}
@@ -144,6 +147,33 @@ def test_the_faults_of_the_page_are_those_of_the_kit() -> None:
             server.inject("drop_before create colour=red")
         words = re.findall(r"\w+", str(refused.value).split("there are")[1].split(":")[0])
         assert {key.split("=")[0] for key in re.findall(r"\w+=", " ".join(keys))} <= set(words)
+
+
+def test_a_path_that_the_page_calls_wrong_is_refused_in_these_words() -> None:
+    page = (ROOT / "docs/guide.md").read_text().split("\n## Paths\n")[1].split("\n## ")[0]
+    wrong = re.findall(r"^\| `(/?\S*)` \| (.*) \|$", page, re.MULTILINE)
+    assert len(wrong) > 5
+    beside = re.findall(r"`P(-__\w+__)`", page)
+    assert len(beside) > 3
+    with zkrecipes.Client("embedded:") as client:
+        for path, words in wrong:
+            with pytest.raises(zkrecipes.Invalid) as refused:
+                client.lock(path)
+            assert words in str(refused.value)
+        with client.lock("/paths/report"), client.lock("/paths/report/2026") as below:
+            assert below.is_held
+        # What is below them makes the one, and is of the other.
+        assert client.nodes.exists("/paths/report/2026")
+        assert client.barrier("/paths/report").is_up()
+        assert client.group("/paths/report").members() == {"2026": b""}
+        queue = client.queue("/paths/mail", max_attempts=1)
+        queue.put("tea")
+        queue.claim().nack()
+        client.config("/paths/mode").set("blue")
+        names = {name.removeprefix("mail").removeprefix("mode") for name in client.nodes.children("/paths")}
+    with zkrecipes.Client("embedded:", naming="kazoo") as client, client.semaphore("/exports", 1):
+        names |= {name.removeprefix("exports") for name in client.nodes.children("/")}
+    assert set(beside) <= names
 
 
 def test_the_reference_of_python_has_the_types_of_the_stubs_and_the_names_of_users() -> None:
@@ -283,7 +313,48 @@ def test_a_daemon_waits_for_its_server(prefix: Path) -> None:
                 else:
                     server.restart()
                     assert daemon.stdout.readline().startswith("working with fencing token")
+                    daemon.terminate()
                 assert daemon.wait(30) == 0
+
+
+INTERRUPTED = [one for one in of("c", whole=True) + of("cpp", whole=True) if one.heading == "Permits, and Ctrl-C"]
+
+
+def blocks(signal_number: int, process: subprocess.Popen[str]) -> bool:
+    """Whether it has come so far that this signal does not end it at once."""
+    found = re.search(r"^SigBlk:\s*(\w+)$", Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) >> (signal_number - 1) & 1)
+
+
+def until(what: str, condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+# One in C++ only where all is to be tested: it takes seconds to compile.
+@pytest.mark.parametrize(
+    "snippet", INTERRUPTED if "ZKR_ALL" in os.environ else INTERRUPTED[:1], ids=lambda one: one.language
+)
+@pytest.mark.parametrize("at", ["connecting", "waiting"])
+def test_ctrl_c_ends_a_wait_whenever_it_comes(snippet: Snippet, at: str, prefix: Path) -> None:
+    program = program_of(snippet, prefix)
+    with EmbeddedServer(tick=0.05) as server, zkrecipes.Client(server.connect_string) as client:
+        exports = client.semaphore("/limits/exports", 3)
+        exports.acquire(3)
+        environment = {**os.environ, "ZKRECIPES_HOSTS": server.connect_string}
+        if at == "connecting":
+            server.pause()
+        with subprocess.Popen([program], env=environment, stdout=subprocess.PIPE, text=True) as interrupted:
+            until("it blocks the signal", lambda: blocks(signal.SIGINT, interrupted))
+            if at == "waiting":
+                until("it waits", lambda: len(exports.contenders()) == 4)
+            interrupted.send_signal(signal.SIGINT)
+            assert interrupted.wait(5) == 0
+            assert interrupted.stdout
+            assert interrupted.stdout.read() == "interrupted; nothing is left behind\n"
+        server.resume()
 
 
 @functools.cache
