@@ -164,3 +164,12 @@ endif()
 EOF
 
 echo "zkrecipes $version installed: $lib/libzkrecipes.so.$version, $lib/libzkrecipes_testing.so.$version, $include/zkrecipes.h"
+# What is staged is installed by a package, which sees to the loader itself.
+if [ -z "$DESTDIR" ]; then
+    case $LIBDIR in
+    /lib | /lib/* | /lib64 | /usr/lib | /usr/lib/* | /usr/lib64 | /usr/local/lib | /usr/local/lib/*)
+        echo 'Run ldconfig as root: only then does the loader find the library.'
+        ;;
+    *) echo "The loader finds the library with LD_LIBRARY_PATH=$LIBDIR, or with that folder in /etc/ld.so.conf.d and ldconfig." ;;
+    esac
+fi
