@@ -169,7 +169,7 @@ def test_a_path_that_the_page_calls_wrong_is_refused_in_these_words() -> None:
         queue = client.queue("/paths/mail", max_attempts=1)
         queue.put("tea")
         queue.claim().nack()
-        client.config("/paths/mode").set("blue")
+        client.config("/paths/mode").update(lambda _: b"blue")
         names = {name.removeprefix("mail").removeprefix("mode") for name in client.nodes.children("/paths")}
     with zkrecipes.Client("embedded:", naming="kazoo") as client, client.semaphore("/exports", 1):
         names |= {name.removeprefix("exports") for name in client.nodes.children("/")}
