@@ -9,11 +9,10 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::layout::TransactionLayout;
-use super::nodes::all_of;
+use super::nodes::{all_of, children_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
 use crate::session::call::Call;
-use crate::session::wire::{Flight, Stat, WireError};
 
 const BEGIN: &str = "begin";
 /// How many nodes an inbox may have, and the folder of the transactions. The names of so many are a list that fits into a packet,
@@ -69,17 +68,6 @@ impl InboxRoom {
         }
         Ok(())
     }
-}
-
-/// How many children it has. Of one that we may not ask for nothing is known, and others see to it.
-fn children_of(asked: Flight<Option<Stat>>) -> Flight<usize> {
-    Box::pin(async move {
-        match asked.await {
-            Ok(stat) => Ok(stat.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0))),
-            Err(WireError::NoAuth) => Ok(0),
-            Err(error) => Err(error),
-        }
-    })
 }
 
 fn too_many(there: usize, site: Option<&str>) -> Error {

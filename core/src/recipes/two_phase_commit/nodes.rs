@@ -52,6 +52,17 @@ pub(super) fn is_there(flight: Flight<Option<Stat>>) -> Flight<bool> {
     })
 }
 
+/// How many children a node has. Of one that we may not ask for nothing is known, and others see to it.
+pub(super) fn children_of(flight: Flight<Option<Stat>>) -> Flight<usize> {
+    Box::pin(async move {
+        match flight.await {
+            Ok(stat) => Ok(stat.map_or(0, |stat| usize::try_from(stat.num_children).unwrap_or(0))),
+            Err(WireError::NoAuth) => Ok(0),
+            Err(error) => Err(error),
+        }
+    })
+}
+
 /// What each of them says.
 pub(super) async fn each(call: &mut Call, verb: &str, nodes: &[String]) -> Result<Vec<ReadNode>> {
     let mut all = Vec::with_capacity(nodes.len());

@@ -8,14 +8,15 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::layout::{CommitMode, Decision, Header, Key, Outcome, TransactionLayout};
-use super::nodes::{all_of, create, if_there};
+use super::nodes::{all_of, children_of, create, if_there, is_there};
 use crate::error::{Error, ErrorKind, Result};
 use crate::futures::CompiledOnce;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::clock::Moment;
 use crate::session::refusal::Failure;
-use crate::session::wire::{LinkState, Stat, Watch, WireError, Write};
+use crate::session::skipped_nodes::Flaw;
+use crate::session::wire::{Flight, LinkState, Watch, WireError, Write};
 
 const VERB: &str = "outcome";
 pub(super) const DECIDING: &str = "nothing was decided";
@@ -394,26 +395,32 @@ async fn collect_if_done(
 }
 
 /// How many transactions that were aborted without it stay in the inbox of a site that is not there.
-const MOST_KEPT: i32 = 1000;
+const MOST_KEPT: usize = 1000;
 
 /// The entries of sites that have not voted, are not there, and have so much to catch up with already: without a vote of
-/// theirs there is nothing that they have to know.
+/// theirs there is nothing that they have to know. Where we may not look at an inbox, or ask for a site, nothing is.
 async fn surplus(
     layout: &TransactionLayout,
     call: &mut Call,
     key: &Key,
     sites: &[String],
 ) -> Result<Vec<String>> {
-    let paths = |site: &String| [layout.entry(site, key), layout.inbox(site), layout.site(site)];
-    let paths: Vec<_> = sites.iter().flat_map(paths).collect();
-    let asked = call.ask(VERB, |server| all_of(paths.iter().map(|path| server.exists(path)).collect()));
+    let asked = call.ask(VERB, |server| {
+        let flights = sites.iter().map(|site| {
+            let entered = is_there(server.exists(&layout.entry(site, key)));
+            let kept = children_of(server.exists(&layout.inbox(site)));
+            let is_present = is_there(server.exists(&layout.site(site)));
+            let is_surplus: Flight<bool> = Box::pin(async move {
+                let (entered, kept, is_present) = (entered.await?, kept.await?, is_present.await?);
+                Ok(entered && kept > MOST_KEPT && !is_present)
+            });
+            is_surplus
+        });
+        all_of(flights.collect())
+    });
     let found = asked.await.map_err(|failure| failure.about(VERB, &layout.root))?;
-    let is_surplus = |found: &[Option<Stat>]| match found {
-        [Some(_), Some(inbox), None] => inbox.num_children > MOST_KEPT,
-        _ => false,
-    };
-    let entries = paths.chunks(3).zip(found.chunks(3)).filter(|(_, found)| is_surplus(found));
-    Ok(entries.map(|(paths, _)| paths[0].clone()).collect())
+    let entries = sites.iter().zip(found).filter(|(_, is_surplus)| *is_surplus);
+    Ok(entries.map(|(site, _)| layout.entry(site, key)).collect())
 }
 
 /// Aborts what began and is done with it, unless it is committed already. Answers what it came to.
