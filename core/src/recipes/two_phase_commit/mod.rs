@@ -36,7 +36,7 @@
 //! 5. The timeout counts from the creation of the transaction's node, by the servers' clock. Everybody who waits
 //!    computes a deadline of its own, and leaves at least half of the timeout from when it first saw the transaction,
 //!    whatever the clocks say ([`servers_time`]). At its deadline it decides: the commit if all have voted, else the
-//!    abort.
+//!    abort. A vote that it may not read is none for it.
 //! 6. A site that has done its part acknowledges: its vote and its entry are deleted. When no vote and no mark is left,
 //!    the transaction is collected: `decision` and the transaction's node are deleted, by whoever was the last. So a
 //!    site that has the entry of a transaction which is gone may take that for aborted: it has not voted on it, since

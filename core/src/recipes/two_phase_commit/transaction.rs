@@ -12,7 +12,7 @@ use super::nodes::{all_of, children_of, create, if_there, is_there};
 use crate::error::{Error, ErrorKind, Result};
 use crate::futures::CompiledOnce;
 use crate::session::Session;
-use crate::session::call::Call;
+use crate::session::call::{Call, LOOK_AFTER};
 use crate::session::clock::Moment;
 use crate::session::refusal::Failure;
 use crate::session::skipped_nodes::Flaw;
@@ -144,6 +144,8 @@ impl KnownTransaction {
         let collects_votes = is_peers || waiter != OutcomeWaiter::Site;
         let all = self.header.sites.len();
         let mut votes = 0;
+        // When one of them was found that we may not read. Then the commit is not ours to write.
+        let mut denied: Option<Moment> = None;
         'look: loop {
             let mut decided = match self.read_state(layout, call).await? {
                 TransactionState::Decided(decision) => return Ok(Some(decision)),
@@ -157,22 +159,28 @@ impl KnownTransaction {
                 },
                 TransactionState::Open(watch) => watch,
             };
-            if is_peers && self.have_all_voted(layout, call).await? {
+            // Servers do not tell when it may be read.
+            denied = denied.filter(|at| session.now() < *at + LOOK_AFTER);
+            if is_peers && denied.is_none() && self.have_all_voted(layout, call).await? {
                 votes = all;
             }
             loop {
                 let mut vote = None;
-                while collects_votes && vote.is_none() && votes < all {
+                while collects_votes && denied.is_none() && vote.is_none() && votes < all {
                     let node = layout.vote(&self.key, &self.header.sites[votes]);
-                    let asked = call.ask(VERB, |server| server.watch_exists(&node)).await;
-                    match asked.map_err(|failure| failure.about(VERB, &node))? {
-                        (Some(_), _) => votes += 1,
-                        (None, watch) => vote = Some(watch),
+                    match call.ask(VERB, |server| server.watch_exists(&node)).await {
+                        Ok((Some(_), _)) => votes += 1,
+                        Ok((None, watch)) => vote = Some(watch),
+                        Err(failure) if failure.is(&WireError::NoAuth) => {
+                            session.skip(&node, Flaw::Denied);
+                            denied = Some(session.now());
+                        }
+                        Err(failure) => return Err(failure.about(VERB, &node)),
                     }
                 }
                 let now = session.now();
                 let (is_over, have_all_voted) = (now >= self.deadline, collects_votes && votes == all);
-                let mut until = self.deadline;
+                let mut until = denied.map_or(self.deadline, |at| self.deadline.min(at + LOOK_AFTER));
                 if have_all_voted && is_peers && !call.is_single_attempt() {
                     // Whose vote was the last decides, unless it has died.
                     until = until.min(*self.complete.get_or_init(|| now) + MOMENT);
@@ -180,15 +188,21 @@ impl KnownTransaction {
                 let is_due =
                     is_over || (have_all_voted && (now >= until || !is_peers || call.is_single_attempt()));
                 if is_due {
-                    if let Some(decision) = self.write_commit(layout, call).await? {
-                        return Ok(Some(decision));
+                    let mut why = "not all had voted in time";
+                    match self.write_commit(layout, call).await? {
+                        WrittenDecision::Decided(decision) => return Ok(Some(decision)),
+                        WrittenDecision::Missing => {}
+                        // Who may read it can commit until then.
+                        WrittenDecision::Denied => {
+                            denied = Some(now);
+                            why = "a vote may not be read by who decided when the time was over";
+                        }
                     }
                     votes = 0;
                     if is_over {
-                        let aborted = Decision::abort("not all had voted in time");
-                        if let Some(decision) =
-                            write_decision(layout, call, &self.key, aborted, Vec::new()).await?
-                        {
+                        let aborted = Decision::abort(why);
+                        let written = write_decision(layout, call, &self.key, aborted, Vec::new());
+                        if let WrittenDecision::Decided(decision) = written.await? {
                             return Ok(Some(decision));
                         }
                     }
@@ -201,7 +215,7 @@ impl KnownTransaction {
                 }
                 call.outlast_outages();
                 let over = session.clock().sleep_until(until);
-                if call.wait_for(wait_for_news(&mut decided, vote, over)).await? {
+                if call.wait_for(wait_for_news(&mut decided, vote, over)).await? || denied.is_some() {
                     continue 'look;
                 }
             }
@@ -264,12 +278,12 @@ impl KnownTransaction {
         Ok(children as usize >= self.header.sites.len() + 2)
     }
 
-    /// Writes the commit if all have voted; `None` if they have not. Answers what is decided.
+    /// Writes the commit if all have voted, as far as we may know.
     pub(super) async fn write_commit(
         &self,
         layout: &TransactionLayout,
         call: &mut Call,
-    ) -> Result<Option<Decision>> {
+    ) -> Result<WrittenDecision> {
         let check = |site: &String| Write::Check { path: layout.vote(&self.key, site), version: Some(0) };
         let votes = self.header.sites.iter().map(check).collect();
         write_decision(layout, call, &self.key, Decision::commit(), votes).await
@@ -299,15 +313,24 @@ async fn wait_for_news(decided: &mut Watch, vote: Option<Watch>, over: impl Futu
     }
 }
 
-/// Writes the decision, unless there is one; answers what is decided. `None`: what it depends on, or the transaction itself, is not
-/// there.
+/// What came of writing a decision.
+pub(super) enum WrittenDecision {
+    /// That is what is decided, by us or before.
+    Decided(Decision),
+    /// What it depends on, or the transaction itself, is not there.
+    Missing,
+    /// We may not read something on which it depends.
+    Denied,
+}
+
+/// Writes the decision, unless there is one.
 pub(super) async fn write_decision(
     layout: &TransactionLayout,
     call: &mut Call,
     key: &Key,
     decision: Decision,
     depends_on: Vec<Write>,
-) -> Result<Option<Decision>> {
+) -> Result<WrittenDecision> {
     let node = layout.decision(key);
     let mut writes = vec![Write::Delete { path: layout.open(key), version: None }];
     writes.extend(depends_on);
@@ -315,15 +338,23 @@ pub(super) async fn write_decision(
     loop {
         let server_session = call.server_session(VERB).await?;
         match call.receive(VERB, server_session.multi(&writes)).await? {
-            Ok(_) => return Ok(Some(decision)),
+            Ok(_) => return Ok(WrittenDecision::Decided(decision)),
             // Asked again after a lost answer, it may be our own.
             Err(WireError::Part { index: 0, error }) if *error == WireError::NoNode => {
-                return read_decision(layout, call, key).await;
+                let decided = read_decision(layout, call, key).await?;
+                return Ok(decided.map_or(WrittenDecision::Missing, WrittenDecision::Decided));
             }
             Err(WireError::Part { error, .. })
                 if matches!(*error, WireError::NoNode | WireError::BadVersion) =>
             {
-                return Ok(None);
+                return Ok(WrittenDecision::Missing);
+            }
+            // A vote. Nothing else is checked, and what may not be written is the user's error.
+            Err(WireError::Part { index, error })
+                if *error == WireError::NoAuth && matches!(writes.get(index), Some(Write::Check { .. })) =>
+            {
+                call.session().skip(writes[index].path(), Flaw::Denied);
+                return Ok(WrittenDecision::Denied);
             }
             Err(error) => call.retry_or_refuse(error, VERB, &node).await?,
         }
@@ -433,9 +464,11 @@ pub(super) async fn abort_unless_committed(
     let mark = layout.coordinator(key);
     let ours = Write::Delete { path: mark.clone(), version: Some(0) };
     let why = || Decision::abort("begin was given up");
-    let Some(decided) = write_decision(layout, call, key, why(), vec![ours]).await? else {
+    let written = write_decision(layout, call, key, why(), vec![ours]).await?;
+    let WrittenDecision::Decided(decided) = written else {
         // Somebody has taken it over, who is told, too. Collected by now, its outcome was left.
-        if let Some(decided) = write_decision(layout, call, key, why(), Vec::new()).await? {
+        let written = write_decision(layout, call, key, why(), Vec::new()).await?;
+        if let WrittenDecision::Decided(decided) = written {
             return Ok(decided.outcome);
         }
         let noted = layout.noted(key);
