@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
-use crate::support::commits::{MINUTE, TEN, begun, next, nothing_left, of, outcome_of, site, take_part};
+use crate::support::access::{NO_CREATION, set_access};
+use crate::support::commits::{
+    MINUTE, PATH, TEN, begun, next, nothing_left, of, outcome_of, site, take_part,
+};
 use crate::support::ground::Ground;
 use crate::support::{eventually, options, server, soon};
-use zkrecipes::{Client, CommitMode, CoordinatorState, Outcome, RetryOptions, TwoPhaseCommit, drive};
+use zkrecipes::{
+    Client, CommitMode, CoordinatorState, ErrorKind, Outcome, RetryOptions, TwoPhaseCommit, drive,
+};
 use zkrecipes_embedded::{Fault, Server};
 
 const TRANSACTION: &str = "**/transactions/one";
@@ -264,4 +269,39 @@ async fn a_commit_is_to_be_recovered_until_its_coordinator_was_told() {
     nothing_left(&other).await;
     // It would look for its server for longer than the test, to say that it was told.
     a.close_in_background();
+}
+
+/// The folder of the coordinators goes, as a container does that is empty, and nobody may make it again.
+async fn without_coordinators(server: &Server, client: &Client) {
+    set_access(&server.connect_string(), PATH, NO_CREATION);
+    let folder = format!("{PATH}/coordinators");
+    let gone = async {
+        loop {
+            let names = client.nodes().children(&folder).await.expect("listed");
+            let all = client.nodes().transaction();
+            for name in names {
+                all.delete(&format!("{folder}/{name}"), None).expect("a part");
+            }
+            all.delete(&folder, None).expect("a part");
+            if all.commit().await.is_ok() {
+                return;
+            }
+        }
+    };
+    soon("it is deleted", gone).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_make_the_folder_of_the_coordinators_again_is_told() {
+    let server = server();
+    let (a, b, dying) = (client(&server).await, client(&server).await, client(&server).await);
+    let coordinator = coordinator(&a);
+    let _kept = begun(&coordinator, "kept", &["a"]).await;
+    drop(begun(&of(&dying, CommitMode::Coordinator), "orphan", &["a"]).await);
+    dying.close(None).await.expect("closed");
+    without_coordinators(&server, &b).await;
+    let refused = soon("an answer", coordinator.begin("one", &["a"], b"", MINUTE)).await.map(drop);
+    assert_eq!(refused.expect_err("it may not").kind(), ErrorKind::Denied);
+    let refused = soon("an answer", coordinator.recover()).await.map(drop);
+    assert_eq!(refused.expect_err("it may not").kind(), ErrorKind::Denied);
 }

@@ -300,9 +300,10 @@ async fn take_over(
             Err(WireError::Part { index: 0, error }) if *error == WireError::NodeExists => return Ok(None),
             Err(WireError::Part { index: 2, error })
                 if matches!(*error, WireError::BadVersion | WireError::NoNode) => {}
-            // Without a coordinator the folder is gone, and ours is about to come back.
+            // Without a coordinator the folder is gone. Ours makes it, too, when it comes back, but where that is refused nobody is told.
             Err(WireError::Part { error, .. }) if *error == WireError::NoNode => {
-                call.retry_after_loss(RECOVER).await?;
+                let (folder, parents) = (layout.coordinators(), call.session().parents());
+                call.make_path(RECOVER, &server_session, &folder, parents).await?;
             }
             Err(error) if error.is_unanswered() => call.retry_after_loss(RECOVER).await?,
             Err(error) if is_denied(&Failure::Refused(error.clone())) => {

@@ -205,11 +205,12 @@ impl Commits {
                 node.stands = true;
                 Ok(Some(path))
             }
-            // The parent is made with the coordinator's own node.
-            Err(error) if error.is_unanswered() || error == WireError::NoNode => {
-                call.retry_after_loss(verb).await.map(|()| None)
+            // Collected when the last session ended. The coordinator's own node makes it, too, but where that is refused nobody is told.
+            Err(WireError::NoNode) => {
+                let (folder, parents) = (self.layout.coordinators(), call.session().parents());
+                call.make_path(verb, server_session, &folder, parents).await.map(|_| None)
             }
-            Err(error) => Err(refusal(error, verb, &path)),
+            Err(error) => call.retry_or_refuse(error, verb, &path).await.map(|()| None),
         }
     }
 
