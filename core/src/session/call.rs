@@ -580,13 +580,21 @@ impl Call {
                 // What is there now came later.
                 Some(None) => return Ok(true),
                 Some(Some(czxid)) => (server_session.delete_again(path, czxid, None), Some(czxid)),
-                None => match self.receive(what, server_session.exists(path)).await? {
-                    Ok(stat) => (server_session.delete_on(on, path, None), stat.map(|stat| stat.czxid)),
-                    Err(error) => {
-                        self.retry_or_refuse(error, what, path).await?;
-                        continue;
+                None => {
+                    // A server that lags may not know it yet, or another one that had its name.
+                    let (sync, look) = (server_session.sync(path), server_session.exists(path));
+                    let looked = async {
+                        sync.await?;
+                        look.await
+                    };
+                    match self.receive(what, looked).await? {
+                        Ok(stat) => (server_session.delete_on(on, path, None), stat.map(|stat| stat.czxid)),
+                        Err(error) => {
+                            self.retry_or_refuse(error, what, path).await?;
+                            continue;
+                        }
                     }
-                },
+                }
             };
             match self.receive(what, deletion).await? {
                 Ok(()) => return Ok(true),
