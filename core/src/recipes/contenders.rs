@@ -10,6 +10,7 @@ use crate::log;
 use crate::path;
 use crate::session::call::Call;
 use crate::session::refusal::Failure;
+use crate::session::server_session::catching_up::Beginning;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Stat, WireError, Write};
 use crate::sort;
@@ -103,11 +104,27 @@ pub(crate) fn sort_names(a: &ContenderName, b: &ContenderName) -> Ordering {
 
 /// Who is first under `path` in the line of `kind`, for two requests, however many there are.
 pub(crate) async fn first(call: &mut Call, path: &str, kind: Kind) -> Result<Option<Contender>> {
+    first_since(call, path, kind, None).await
+}
+
+/// The same, no older than that beginning.
+pub(crate) async fn first_since(
+    call: &mut Call,
+    path: &str,
+    kind: Kind,
+    beginning: Option<&Beginning>,
+) -> Result<Option<Contender>> {
     loop {
-        let names = match call.ask(VERB, |server| server.children(path)).await {
-            Ok(names) => names,
-            Err(failure) => return Err(failure.about(VERB, path)),
-        };
+        let listed = call.ask(VERB, |server| {
+            let server = server.clone();
+            async move {
+                match beginning {
+                    Some(beginning) => server.since(beginning, path, || server.children(path)).await,
+                    None => server.children(path).await,
+                }
+            }
+        });
+        let names = listed.await.map_err(|failure| failure.about(VERB, path))?;
         let first = names.iter().filter_map(|name| in_line(name, kind)).min_by(sort_names);
         let Some(entry) = first else { return Ok(None) };
         let node = path::join(path, &entry.name);

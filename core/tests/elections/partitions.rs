@@ -406,6 +406,7 @@ async fn a_partition_that_may_not_be_read_is_somebodys_and_is_looked_at_again() 
         let told = soon("the present state", owners.next()).await.expect("it goes on").expect("told");
         assert_eq!(told, BTreeMap::from([("0".to_owned(), Some(String::new())), ("1".to_owned(), None)]));
         assert_eq!(client.skipped()[&line], "denied");
+        assert_eq!(of(&client, 2, "onlooker").owners().await.expect("the other one can be read"), told);
         // No event tells that.
         set_access(&ground.hosts(), &line, ALL);
         let told = soon("its owner", owners.next()).await.expect("it goes on").expect("told");

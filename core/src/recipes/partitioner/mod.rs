@@ -49,6 +49,8 @@ use crate::runtime;
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::random;
+use crate::session::server_session::catching_up::Beginning;
+use crate::session::skipped_nodes::Flaw;
 use crate::turn::name::Kind;
 use crate::turn::revocation::REVOKE;
 
@@ -379,20 +381,27 @@ impl Partitioner {
         }
     }
 
-    /// Who has which partition now: by partition the identity of its owner, `None` for one that nobody has.
+    /// Who has which partition now, no older than this call: by partition the identity of its owner, `None` for one that nobody has.
+    /// Of a partition whose nodes may not be read somebody is the owner, without a name.
     pub async fn owners(&self) -> Result<BTreeMap<String, Option<String>>> {
         let session = self.sharing.client.session()?;
         let partitions = 0..self.sharing.partitions.len();
+        let (session, beginning) = (&session, &Beginning::default());
         let asked = partitions.map(|partition| {
             let mut call = session.call(None).reading();
             async move {
                 let path = self.sharing.path_of(partition);
-                let owner = match contenders::first(&mut call, &path, Kind::Lock).await {
-                    Ok(owner) => owner,
+                let first = contenders::first_since(&mut call, &path, Kind::Lock, Some(beginning));
+                let identity = match first.await {
+                    Ok(owner) => owner.map(|owner| owner.identity),
                     Err(error) if error.kind() == ErrorKind::NoNode => None,
+                    Err(error) if error.kind() == ErrorKind::Denied => {
+                        session.skip(&path, Flaw::Denied);
+                        // Whoever has it, somebody may, as for who follows.
+                        Some(String::new())
+                    }
                     Err(error) => return Err(error),
                 };
-                let identity = owner.map(|owner| owner.identity);
                 let identity =
                     identity.map(|said| if said.as_bytes() == REVOKE { String::new() } else { said });
                 Ok((self.sharing.partitions[partition].clone(), identity))

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 
+use super::catching_up::Beginning;
 use super::{ConnectionId, ServerSession};
 use crate::metrics::Request;
 use crate::mutex::lock;
@@ -395,6 +396,19 @@ impl ServerSession {
         F: Future<Output = Result<T, WireError>>,
     {
         self.behind(|_| Some(self.sync(path)), request).await
+    }
+
+    /// What is answered is no older than that beginning. One goes ahead of many requests with a single `sync`.
+    pub(crate) async fn since<T, F>(
+        self: &Arc<Self>,
+        beginning: &Beginning,
+        path: &str,
+        request: impl FnOnce() -> F,
+    ) -> Result<T, WireError>
+    where
+        F: Future<Output = Result<T, WireError>>,
+    {
+        self.behind(|_| Some(beginning.behind(self, path)), request).await
     }
 
     /// What a holder reads after a reconnection must not be older than what the last holder wrote: the new server may
