@@ -7,9 +7,10 @@ use std::time::Duration;
 use crate::support::{eventually, options, soon};
 use tokio::sync::watch;
 use zkrecipes::{
-    Client, CreateMode, Election, ElectionOptions, Feed, GroupEvent, Leader, NodeState, Result, WatchKind,
+    Client, CommitMode, CreateMode, Election, ElectionOptions, Feed, GroupEvent, Leader, NodeState, Outcome,
+    Partitioner, Queue, QueueOptions, Result, TwoPhaseCommit, WatchKind,
 };
-use zkrecipes_embedded::{Ensemble, Server};
+use zkrecipes_embedded::{Ensemble, Fault, Server};
 
 const ELECTION: &str = "/elections/lagging";
 const FOLLOWED: &str = "/followed";
@@ -244,4 +245,83 @@ async fn who_follows_a_subtree_ends_with_what_is_there() {
     eventually("what is there is known", || *telling.borrow() == there).await;
     follower.close(Some(TEN)).await.expect("closed");
     following.await.expect("it never goes back");
+}
+
+/// A client of a follower that learns of everything late.
+async fn late(ensemble: &Ensemble) -> Client {
+    let client = client_of(&ensemble.member(1).expect("a member")).await;
+    assert!(ensemble.lag(1, Duration::from_millis(300)));
+    client
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_to_go_goes_though_the_server_has_not_heard_of_it_and_the_request_is_lost() {
+    let ensemble = ensemble();
+    let writer = client_of(&ensemble.member(0).expect("a member")).await;
+    let node = format!("{FOLLOWED}/a");
+    writer.nodes().ensure(FOLLOWED).await.expect("there");
+    let other = late(&ensemble).await;
+    for what in ["barrier", "name"] {
+        writer.nodes().create(&node, b"", CreateMode::Persistent).await.expect("made");
+        let lost = ensemble.server().inject(Fault::drop_before("delete").session(other.session_id()));
+        let gone = async {
+            match what {
+                "barrier" => other.barrier(&node)?.remove().await,
+                _ => other.names(FOLLOWED)?.unbind("a").await,
+            }
+        };
+        soon("an answer", gone).await.expect("gone");
+        assert!(ensemble.server().fault_fired(lost), "{what}");
+        assert_eq!(writer.nodes().exists(&node).await.expect("asked"), None, "{what}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_owners_of_partitions_are_those_of_now_for_one_sync() {
+    const PATH: &str = "/partitions/lagging";
+    let of =
+        |client: &Client| -> Partitioner { client.partitioner(PATH, 8, Default::default()).expect("valid") };
+    let ensemble = ensemble();
+    let owner = client_of(&ensemble.member(0).expect("a member")).await;
+    let (member, onlooker) = (of(&owner), late(&ensemble).await);
+    let mut held = Vec::new();
+    while held.len() < 8 {
+        held.push(soon("a partition", member.next(None)).await.expect("won"));
+    }
+    ensemble.server().clear_log();
+    let owners = soon("an answer", of(&onlooker).owners()).await.expect("asked");
+    assert!(owners.values().all(Option::is_some), "{owners:?}");
+    let is_sync = |entry: &&zkrecipes_embedded::LogEntry| {
+        entry.session_id == onlooker.session_id() && entry.op == "sync" && entry.path.starts_with(PATH)
+    };
+    assert_eq!(ensemble.server().log().iter().filter(is_sync).count(), 1);
+    held.clear();
+    soon("it leaves", member.leave()).await.expect("left");
+    let owners = soon("an answer", of(&onlooker).owners()).await.expect("asked");
+    assert!(owners.values().all(Option::is_none), "{owners:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_named_by_its_id_is_found_though_the_server_has_not_heard_of_it() {
+    let commits = |client: &Client| -> TwoPhaseCommit {
+        client.two_phase_commit("/commits/lagging", CommitMode::Coordinator).expect("valid")
+    };
+    let queue = |client: &Client| -> Queue {
+        client.queue("/queues/lagging", QueueOptions::default().max_attempts(1)).expect("valid")
+    };
+    let ensemble = ensemble();
+    let writer = client_of(&ensemble.member(0).expect("a member")).await;
+    let operator = late(&ensemble).await;
+    for id in ["one", "two", "three"] {
+        let _begun = commits(&writer).begin(id, &["a"], b"", Duration::from_secs(60)).await.expect("begun");
+        let decided = soon("an answer", commits(&operator).decide_abort(id, "")).await;
+        assert_eq!(decided.expect("it is there"), Outcome::Abort);
+        let queue_of_writer = queue(&writer);
+        queue_of_writer.put(b"spam").await.expect("put");
+        queue_of_writer.claim().await.expect("claimed").nack().await.expect("given back");
+        let letters = queue_of_writer.dead().items().await.expect("listed");
+        let replayed = soon("an answer", queue(&operator).replay_one(&letters[0].id)).await;
+        assert_eq!(replayed.expect("asked"), 1);
+        queue_of_writer.get().await.expect("taken");
+    }
 }

@@ -20,6 +20,7 @@ use crate::session::call::Call;
 use crate::session::once::AppliedOnce;
 use crate::session::open_parents;
 use crate::session::refusal::refusal;
+use crate::session::server_session::catching_up::Beginning;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{CreateMode, Stat, WireError, Write};
 
@@ -204,19 +205,21 @@ impl Store {
         }
     }
 
-    /// Puts a dead letter back, in a transaction that is applied once; false when somebody else has it or works on it, or nobody may
-    /// read it.
+    /// Puts a dead letter back as it is no earlier than that beginning, in a transaction that is applied once; false when somebody else
+    /// has it or works on it, or nobody may read it.
     pub(super) async fn replay_one(
         &self,
         session: &Arc<Session>,
         call: &mut Call,
         name: &ItemName,
+        beginning: &Beginning,
     ) -> Result<bool> {
         let (layout, dead, verb) = (&self.layout, self.layout.dead(), REPLAY);
         let node = path::join(&dead.items, &name.text);
         loop {
             let (server_session, on) = call.connection(verb).await?;
-            let (data, stat) = match call.receive(verb, server_session.get_data(&node)).await? {
+            let read = server_session.since(beginning, &node, || server_session.get_data(&node));
+            let (data, stat) = match call.receive(verb, read).await? {
                 Ok(read) => read,
                 Err(WireError::NoNode) => return Ok(false),
                 Err(WireError::NoAuth) => {

@@ -35,6 +35,7 @@ use crate::session::call::Call;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
 use crate::session::random;
+use crate::session::server_session::catching_up::Beginning;
 use crate::session::withdrawal::{Withdrawal, Withdrawals};
 
 /// Items that wait to be taken. A [`Queue`](super::Queue), a [`PriorityQueue`](super::PriorityQueue) and a
@@ -528,9 +529,9 @@ impl Backlog {
 
     async fn replay_each(&self, mut call: Call, letters: &[ItemName]) -> Result<usize> {
         let (living, session) = (self.living.as_deref().unwrap_or(self), call.session().clone());
-        let mut replayed = 0;
+        let (beginning, mut replayed) = (Beginning::default(), 0);
         for letter in letters {
-            let moved = living.next_store().replay_one(&session, &mut call, letter).await;
+            let moved = living.next_store().replay_one(&session, &mut call, letter, &beginning).await;
             replayed += usize::from(moved.map_err(|error| error.with_path(living.path()))?);
         }
         Ok(replayed)

@@ -83,8 +83,14 @@ impl Present {
 }
 
 async fn data(call: &mut Call, path: &str) -> Result<Option<Vec<u8>>> {
-    let asked = call.ask(SHOW, |server| if_there(server.get_data(path))).await;
-    Ok(asked.map_err(|failure| failure.about(SHOW, path))?.map(|(data, _)| data))
+    let asked = call.ask(SHOW, |server| {
+        let (sync, read) = (server.sync(path), if_there(server.get_data(path)));
+        async move {
+            sync.await?;
+            read.await
+        }
+    });
+    Ok(asked.await.map_err(|failure| failure.about(SHOW, path))?.map(|(data, _)| data))
 }
 
 pub(super) async fn history(commits: &Arc<Commits>) -> Result<Vec<CommitStatus>> {
