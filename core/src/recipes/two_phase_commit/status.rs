@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::layout::{CommitMode, Decision, Header, Outcome, TransactionLayout};
 use super::nodes::{AT_ONCE, ReadNode, all_of, if_there, is_there, names, node};
 use super::ownership::Commits;
-use super::transaction::{missing, write_decision};
+use super::transaction::{WrittenDecision, missing, write_decision};
 use crate::error::Result;
 use crate::session::call::Call;
 use crate::session::skipped_nodes::Flaw;
@@ -82,6 +82,7 @@ impl Present {
     }
 }
 
+/// Behind a `sync`: somebody may have been told of it before this server was.
 async fn data(call: &mut Call, path: &str) -> Result<Option<Vec<u8>>> {
     let asked = call.ask(SHOW, |server| {
         let (sync, read) = (server.sync(path), if_there(server.get_data(path)));
@@ -278,15 +279,21 @@ pub(super) async fn write_abort(commits: &Arc<Commits>, id: &str, reason: &str) 
     let (layout, mut call) = (&commits.layout, session.call(None));
     let reason: String = reason.chars().filter(|c| !crate::printable::steers(*c)).collect();
     let node = layout.transaction(id);
+    let mut before = None;
     loop {
         let header = data(&mut call, &node).await?.and_then(|data| Header::parse(&data));
         let Some(header) = header else { return Err(missing(&node)) };
+        if before.as_ref() == Some(&header.nonce) {
+            // Somebody has deleted what was below it by hand.
+            return Err(missing(&node));
+        }
         let aborted = Decision::abort(&*reason);
-        if let Some(decided) = write_decision(layout, &mut call, &header.key(id), aborted, Vec::new()).await?
-        {
+        let written = write_decision(layout, &mut call, &header.key(id), aborted, Vec::new()).await?;
+        if let WrittenDecision::Decided(decided) = written {
             return Ok(decided.outcome);
         }
         // Collected meanwhile, and maybe there is another one of that id.
+        before = Some(header.nonce);
         call.retry_after_loss(SHOW).await?;
     }
 }
