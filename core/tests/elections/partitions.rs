@@ -440,3 +440,25 @@ async fn a_partition_that_may_not_be_locked_takes_no_other_from_its_member_and_i
         drop((other, client.close(None).await));
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ephemeral_node_in_the_place_of_a_partition_takes_no_other_from_its_member() {
+    said::listen();
+    for ground in grounds() {
+        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        let (path, line) = ("/partitions/ephemeral", "/partitions/ephemeral/partitions/0");
+        other.nodes().ensure("/partitions/ephemeral/partitions").await.expect("made");
+        other.nodes().create(line, b"", CreateMode::Ephemeral).await.expect("made");
+        let member = client.partitioner(path, 2, options("a")).expect("valid");
+        let won = soon("won", member.next(None)).await.expect("won");
+        assert_eq!(won.name(), "1");
+        eventually("it is told", || said::about(line).iter().any(|told| told.contains("ephemeral node")))
+            .await;
+        let early = member.next(Some(Duration::from_millis(300))).await.expect_err("nobody can have it");
+        assert_eq!(early.kind(), ErrorKind::Timeout);
+        assert!(won.is_held());
+        other.close(None).await.expect("closed");
+        assert_eq!(soon("the other", member.next(None)).await.expect("won").name(), "0");
+        drop((won, client.close(None).await));
+    }
+}

@@ -88,8 +88,9 @@ async fn tend(sharing: &Sharing, partition: usize, mut is_ours: watch::Receiver<
                 let path = turn.path();
                 let is_news = match error.kind() {
                     ErrorKind::ConnectionLost => true,
-                    // That is this one's access list, or a quota, which somebody may change: the others go on.
-                    ErrorKind::Denied => {
+                    // That is this one's access list, or a quota, or an ephemeral node in its place, which somebody may change: the
+                    // others go on.
+                    ErrorKind::Denied | ErrorKind::Invalid => {
                         session.skip(path, Flaw::Denied);
                         session.is_first_time(&format!("not won {path}"))
                     }
