@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::access::{NO_DELETION, set_access};
+use crate::support::access::{NO_DELETION, NO_READING, set_access};
 use crate::support::commits::{
-    MINUTE, PATH, TEN, begun, next, nothing_left, of, outcome_of, site, take_part, warmed_up,
+    MINUTE, MODES, PATH, TEN, begun, next, nothing_left, of, outcome_of, site, take_part, warmed_up,
 };
 use crate::support::said;
 use crate::support::{client_with, connected, eventually, nodes_under, options, server, soon};
@@ -133,6 +133,11 @@ async fn the_inbox_of_a_site_that_is_gone_does_not_grow_for_ever() {
     let back = site(&c, "gone").await;
     assert_eq!(refused(&server, &coordinator, &there, "three").await, 1002);
     back.leave().await.expect("left");
+    // Nor while we may not ask whether it is.
+    let secret = secretive(&server).await;
+    let back = site(&secret, "gone").await;
+    assert_eq!(refused(&server, &coordinator, &there, "four").await, 1003);
+    back.leave().await.expect("left");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -208,20 +213,103 @@ async fn nothing_begins_with_a_site_whose_inbox_is_full_nor_where_nothing_is_eve
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_inbox_in_which_nobody_may_delete_keeps_no_transaction_from_its_end() {
-    let server = server();
-    let (a, b) = (client(&server).await, client(&server).await);
-    let (coordinator, there) = (coordinator(&a), site(&b, "a").await);
-    refused(&server, &coordinator, &there, "one").await;
-    let often = a.nodes().transaction();
-    for n in 0..1000 {
-        let entry = format!("{PATH}/inbox/gone/earlier-{n}");
-        often.create(&entry, b"", CreateMode::Persistent).expect("a part");
+async fn an_inbox_in_which_nobody_may_delete_or_look_keeps_no_transaction_from_its_end() {
+    for right in [NO_DELETION, NO_READING] {
+        let server = server();
+        let (a, b) = (client(&server).await, client(&server).await);
+        let (coordinator, there) = (coordinator(&a), site(&b, "a").await);
+        refused(&server, &coordinator, &there, "one").await;
+        let often = a.nodes().transaction();
+        for n in 0..1000 {
+            let entry = format!("{PATH}/inbox/gone/earlier-{n}");
+            often.create(&entry, b"", CreateMode::Persistent).expect("a part");
+        }
+        often.commit().await.expect("made");
+        set_access(&server.connect_string(), &format!("{PATH}/inbox/gone"), right);
+        let ended = soon("the end", refused(&server, &coordinator, &there, "two")).await;
+        assert_eq!(ended, 1002, "what the site is asked stays");
     }
-    often.commit().await.expect("made");
-    set_access(&server.connect_string(), &format!("{PATH}/inbox/gone"), NO_DELETION);
-    let ended = soon("the end", refused(&server, &coordinator, &there, "two")).await;
-    assert_eq!(ended, 1002, "what the site is asked stays");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vote_that_may_not_be_read_keeps_nobody_from_the_abort() {
+    for mode in MODES {
+        let server = server();
+        let (a, b, owner) = (client(&server).await, client(&server).await, secretive(&server).await);
+        let coordinator = of(&a, mode);
+        warmed_up(&coordinator).await;
+        let (second, first) = (site(&b, "b").await, site(&owner, "a").await);
+        let one = coordinator.begin("one", &["a", "b"], b"", Duration::from_secs(4)).await.expect("begun");
+        let (secret, open) = (next(&first).await, next(&second).await);
+        secret.vote_commit().await.expect("voted");
+        open.vote_commit().await.expect("voted, whether or not it can be committed");
+        let undecided = one.outcome(Some(Duration::ZERO)).await.expect_err("nobody may commit it");
+        assert_eq!(undecided.kind(), ErrorKind::Timeout, "{mode:?}: {undecided}");
+        assert!(a.skipped().keys().any(|node| node.contains("/vote-") && node.ends_with("-a")));
+        // Its site asks for nothing any more: it may have died.
+        assert_eq!(soon("the outcome", open.outcome(None)).await.expect("known"), Outcome::Abort);
+        let why = coordinator.show("one").await.expect("asked").expect("it is there").reason;
+        assert!(why.contains("may not be read"), "{why}");
+        assert_eq!(soon("the outcome", one.outcome(None)).await.expect("known"), Outcome::Abort);
+        open.acknowledge().await.expect("done");
+        secret.acknowledge().await.expect("done");
+        nothing_left(&coordinator).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_of_which_a_part_was_deleted_by_hand_is_none() {
+    let server = server();
+    let a = client(&server).await;
+    let coordinator = coordinator(&a);
+    let _one = begun(&coordinator, "one", &["a"]).await;
+    let all = nodes_under(&server, &format!("{PATH}/transactions/one"));
+    let open = all.iter().find(|node| node.contains("/open-")).expect("nothing is decided");
+    a.nodes().delete(open, None).await.expect("deleted");
+    let refused = soon("an answer", coordinator.decide_abort("one", "")).await.expect_err("it is damaged");
+    assert_eq!(refused.kind(), ErrorKind::NoNode, "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_aborted_without_a_site_costs_it_nothing_and_goes_from_its_inbox_when_it_is_collected() {
+    const MANY: usize = 130;
+    let server = server();
+    let (a, b, c) = (client(&server).await, client(&server).await, client(&server).await);
+    let (coordinator, asked, gone) = (coordinator(&a), site(&b, "a").await, site(&c, "gone").await);
+    let mut voted = Vec::new();
+    for n in 0..MANY {
+        let id = format!("t{n}");
+        let transaction = begun(&coordinator, &id, &["a", "gone"]).await;
+        let proposal = next(&gone).await;
+        proposal.vote_commit().await.expect("voted");
+        coordinator.decide_abort(&id, "").await.expect("decided");
+        assert_eq!(transaction.outcome(None).await.expect("known"), Outcome::Abort);
+        voted.push(proposal);
+    }
+    asked.next(Some(Duration::ZERO)).await.map(drop).expect_err("there is nothing to vote on");
+    assert_eq!(asked.pending().await.expect("asked").len(), MANY);
+    server.clear_log();
+    for n in 0..3 {
+        let id = format!("new-{n}");
+        begun(&coordinator, &id, &["a"]).await;
+        assert_eq!(next(&asked).await.id(), id);
+    }
+    let reads = server
+        .log()
+        .iter()
+        .filter(|entry| entry.session_id == b.session_id() && entry.op == "getData")
+        .count();
+    assert!(reads < 20, "{reads}");
+    let inbox = || nodes_under(&server, &format!("{PATH}/inbox/a")).len();
+    assert_eq!(inbox(), MANY + 3);
+    let waiting = asked.clone();
+    let waiter = tokio::spawn(async move { waiting.next(None).await });
+    // The other one is back.
+    for proposal in voted {
+        proposal.acknowledge().await.expect("done");
+    }
+    eventually("it has forgotten them", || inbox() == 3).await;
+    waiter.abort();
 }
 
 #[tokio::test(flavor = "multi_thread")]

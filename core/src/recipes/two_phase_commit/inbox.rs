@@ -76,16 +76,20 @@ impl Site {
                 return Ok(Proposal::new(commits.clone(), self.clone(), transaction, false));
             }
             again.mark_unchanged();
-            let list = lock(&self.told).begin_list();
+            let list = {
+                let mut told = lock(&self.told);
+                told.look_again_in_time(session.now());
+                told.begin_list()
+            };
             let (entries, news) = self.watch_inbox(&commits.layout, call).await?;
             let new = lock(&self.told).take_new(list, entries);
             let seen = self.read_entries(commits, session, call, &new, std::mem::take(&mut is_news)).await?;
             // There is nothing to vote on: they are for `pending`, until they are collected.
             let is_over = |asked: &InboxProposal| !asked.is_open && !asked.proposal.has_voted();
             let (over, asked): (Vec<_>, Vec<_>) = seen.into_iter().partition(is_over);
-            let over: Vec<_> = over.iter().map(|asked| asked.proposal.key().clone()).collect();
             {
                 let (mut told, mut found) = (lock(&self.told), lock(&self.found));
+                over.iter().for_each(|asked| told.is_left(asked.proposal.key().entry()));
                 // Another call may have found it at the same time. What is left out now may be read later.
                 let is_new = |proposal: &Proposal| told.tell(proposal.key().entry());
                 let new: Vec<_> = asked.into_iter().map(|asked| asked.proposal).filter(is_new).collect();
@@ -100,13 +104,19 @@ impl Site {
                 return Err(Error::timeout(ASKING));
             }
             call.outlast_outages();
-            let collected = match over.first() {
+            let watched = lock(&self.told).watched().and_then(Key::of_entry);
+            let collected = match &watched {
                 Some(key) => {
                     let node = commits.layout.transaction(&key.id);
-                    let asked = call.ask(NEXT, |server| server.watch_exists(&node)).await;
-                    match asked.map_err(|failure| failure.about(NEXT, &node))? {
-                        (Some(_), watch) => Some(watch),
-                        (None, _) => continue,
+                    match call.ask(NEXT, |server| server.watch_exists(&node)).await {
+                        Ok((Some(_), watch)) => Some(watch),
+                        Ok((None, _)) => {
+                            lock(&self.told).look_again(session.now());
+                            continue;
+                        }
+                        // It is looked at in time.
+                        Err(failure) if failure.is(&WireError::NoAuth) => None,
+                        Err(failure) => return Err(failure.about(NEXT, &node)),
                     }
                 }
                 None => None,
@@ -116,6 +126,7 @@ impl Site {
                     Some(watch) => drop(watch.await),
                     None => std::future::pending().await,
                 }
+                lock(&self.told).look_again(session.now());
             };
             let told_again = async {
                 // The sender lives in `self`, so this cannot fail.
