@@ -3,11 +3,12 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use crate::support::access::{NO_WRITING, set_access};
 use crate::support::ground::{Ground, grounds};
-use crate::support::{SOON, eventually, soon};
+use crate::support::{SOON, eventually, options, server, soon};
 use tokio::task::JoinHandle;
 use zkrecipes::drive::acquire;
-use zkrecipes::{Client, ErrorKind, Held, LostReason, Result, Semaphore};
+use zkrecipes::{Client, ErrorKind, Held, LostReason, Result, RetryOptions, Semaphore};
 use zkrecipes_embedded::{Fault, LogEntry};
 
 const PATH: &str = "/limits/permits";
@@ -374,6 +375,87 @@ async fn who_waits_behind_its_own_client_lists_nobody() {
         let folder = format!("{PATH}/locks");
         let lists = ground.lists_of(&client).into_iter().filter(|list| list.path.ends_with(&folder)).count();
         assert!(lists <= 2, "{lists} lists of those who queue, for 20 acquisitions");
+        assert_nothing_left(&ground).await;
+    }
+}
+
+async fn assert_never_had(what: &str, wait: impl Future<Output = Result<Held>>) {
+    let error = soon(what, wait).await.map(drop).expect_err("it can never be had");
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{what}: {error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_more_than_a_resize_leaves_is_told_and_keeps_nobody_waiting() {
+    for ground in grounds() {
+        let (a, b) = (ground.client(TEN).await, ground.client(TEN).await);
+        let one = of(&b, 3).acquire(1).await.expect("free");
+        let semaphore = of(&a, 3);
+        let all = tokio::spawn(semaphore.acquire(3));
+        // The size and its own place; the leases were asked for before these.
+        eventually("it watches", || ground.requests_of(&a, "getData").len() >= 2).await;
+        semaphore.resize(2).await.expect("resized");
+        assert_never_had("all three", async { all.await.expect("joined") }).await;
+        soon("the other", of(&b, 2).acquire(1)).await.expect("free").release().await.expect("released");
+        one.release().await.expect("released");
+        assert_nothing_left(&ground).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_size_that_was_refused_is_none() {
+    let server = server();
+    let ground = Ground::Embedded(server.clone());
+    make_parents(&ground, 3).await;
+    set_access(&server.connect_string(), &format!("{PATH}/max"), NO_WRITING);
+    // The first request is lost, and the second one leaves behind a pause.
+    let pause = Duration::from_secs(4);
+    let a = ground.client_with(options(TEN).retry(RetryOptions::default().base(pause).max(pause))).await;
+    let semaphore = of(&a, 3);
+    let lost = ground.inject(Fault::drop_before("setData"));
+    let resizing = tokio::spawn({
+        let semaphore = semaphore.clone();
+        async move { semaphore.resize(10).await }
+    });
+    eventually("it is lost", || ground.fault_fired(lost)).await;
+    // Which may yet have what it wants.
+    let early = tokio::spawn(semaphore.acquire(5));
+    eventually("it queues", || locks(&ground).len() == 1).await;
+    assert!(!resizing.is_finished());
+    let refused = soon("an answer", resizing).await.expect("joined").expect_err("refused");
+    assert_eq!(refused.kind(), ErrorKind::Denied);
+    assert_never_had("who came before", async { early.await.expect("joined") }).await;
+    let queued = ground.requests_of(&a, "create2").len();
+    assert_never_had("who comes now", semaphore.acquire(5)).await;
+    assert_eq!(ground.requests_of(&a, "create2").len(), queued, "refused before it queues");
+    assert_eq!(semaphore.permits(), 3);
+    soon("all", semaphore.acquire(3)).await.expect("free").release().await.expect("released");
+    assert_nothing_left(&ground).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_resize_without_an_answer_what_the_server_has_tells_how_many_can_be_had() {
+    for ground in grounds() {
+        make_parents(&ground, 3).await;
+        let retry =
+            RetryOptions::default().base(Duration::from_millis(10)).give_up_after(Duration::from_secs(1));
+        let a = ground.client_with(options(TEN).retry(retry)).await;
+        let semaphore = of(&a, 3);
+        for (lost, is_applied) in
+            [(Fault::drop_before("setData"), false), (Fault::drop_after("setData"), true)]
+        {
+            ground.inject(lost.forever());
+            let unknown = soon("the end", semaphore.resize(10)).await.expect_err("no answer comes");
+            assert_eq!(unknown.kind(), ErrorKind::ConnectionLost);
+            ground.clear_faults();
+            match is_applied {
+                false => assert_never_had("more than there are", semaphore.acquire(5)).await,
+                true => {
+                    let five = soon("five of ten", semaphore.acquire(5)).await.expect("free");
+                    five.release().await.expect("released");
+                }
+            }
+            soon("all three", semaphore.acquire(3)).await.expect("free").release().await.expect("released");
+        }
         assert_nothing_left(&ground).await;
     }
 }

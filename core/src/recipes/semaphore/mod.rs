@@ -126,18 +126,24 @@ impl Semaphore {
         let Permits { layout, size: known, .. } = &*self.permits;
         let (verb, size, data) = ("resize", layout.size(), permits.to_string());
         // Until the answer is there, those who wait on this handle may see either.
-        known.propose(permits);
+        let (proposal, mut may_be_made) = (known.propose(permits), false);
         loop {
             match call.ask(verb, |server| server.set_data(size, data.as_bytes(), None)).await {
                 Ok(_) => break,
                 Err(Failure::Refused(WireError::NoNode)) => {
                     let server_session = call.server_session(verb).await?;
+                    may_be_made = true;
                     layout.prepare(&session, &server_session, &mut call, verb, permits).await?;
                 }
-                Err(failure) => return Err(failure.about(verb, self.path())),
+                Err(failure) => {
+                    if matches!(failure, Failure::Refused(_)) && !may_be_made {
+                        proposal.withdraw();
+                    }
+                    return Err(failure.about(verb, self.path()));
+                }
             }
         }
-        known.settle(permits);
+        proposal.settle();
         Ok(())
     }
 }
@@ -170,10 +176,7 @@ impl Recipe for Permits {
         Box::pin(async move {
             let most = self.size.most().min(MOST_PERMITS_AT_ONCE);
             if n == 0 || n > most {
-                return Err(Error::invalid(
-                    "n",
-                    format!("{n} permits can never be had; ask for 1 to {most}"),
-                ));
+                return Err(never_had(n, most));
             }
             Taking { session, permits: self, n }.run(call).await
         })
@@ -249,6 +252,10 @@ pub(crate) fn drop_surplus(
 /// Whether the owner of this permit is still in the queue, and added the permit under the lock that it has there.
 fn still_queues(waiter: &SeenContender, permit: &SeenContender) -> bool {
     waiter.stat.ephemeral_owner == permit.stat.ephemeral_owner && waiter.stat.czxid < permit.stat.czxid
+}
+
+fn never_had(n: usize, most: usize) -> Error {
+    Error::invalid("n", format!("{n} permits can never be had; ask for 1 to {most}"))
 }
 
 fn check_size(permits: usize) -> Result<()> {
@@ -338,7 +345,7 @@ impl Taking {
         let (layout, known) = (&self.permits.layout, &self.permits.size);
         loop {
             let link = server_session.link();
-            let changes = known.changes();
+            let mut changes = known.changes();
             let caught_up = (current != Some(link)).then(|| server_session.sync(&layout.permits));
             let (permit_nodes, size, own_watch) = (
                 server_session.watch_children(&layout.permits),
@@ -369,13 +376,20 @@ impl Taking {
                     let permits = match layout.agree(known, &data) {
                         Ok(SizeAgreement::Agreed(permits)) => permits,
                         // This handle was resized after it had been read.
-                        Err(_) if known.changes() != changes => continue,
+                        Err(_) if changes.has_changed().unwrap_or(false) => continue,
                         Err(error) => return Err(error),
                         Ok(SizeAgreement::Unwritten) => {
                             self.write_size(server_session, call, stat.version).await?;
                             continue;
                         }
                     };
+                    // There were more when it began to wait, or there may have been. It must not keep the line of all for ever.
+                    if self.n > permits && !known.may_reach(self.n) {
+                        if changes.has_changed().unwrap_or(false) {
+                            continue;
+                        }
+                        return Err(never_had(self.n, permits));
+                    }
                     (permits.saturating_sub(taken.len()), asked == REVOKE, [permit_nodes, size, own])
                 }
                 (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
@@ -406,8 +420,15 @@ impl Taking {
                 return Err(Error::timeout("not acquired"));
             }
             call.waits_at(&layout.locks, server_session);
-            let event =
-                call.wait_at_most(LOOK_AFTER, first_of(news, server_session.link_changed(link))).await?;
+            let elsewhere = async {
+                tokio::select! {
+                    biased;
+                    // The handle has been resized, or not: what is asked for may be too much now.
+                    _ = changes.changed() => {}
+                    () = server_session.link_changed(link) => {}
+                }
+            };
+            let event = call.wait_at_most(LOOK_AFTER, first_of(news, elsewhere)).await?;
             if event == Some(Some(Event::SessionEnded)) || server_session.has_ended() {
                 return Ok(None);
             }
@@ -431,14 +452,14 @@ impl Taking {
     }
 }
 
-/// The first piece of news, `None` for a change of the connection.
-async fn first_of(news: [Watch; 3], reconnected: impl Future<Output = ()>) -> Option<Event> {
+/// The first piece of news, `None` for what no watch tells.
+async fn first_of(news: [Watch; 3], elsewhere: impl Future<Output = ()>) -> Option<Event> {
     let [mut permit_nodes, mut size, mut own] = news;
     tokio::select! {
         biased;
         event = &mut own => Some(event),
         event = &mut permit_nodes => Some(event),
         event = &mut size => Some(event),
-        () = reconnected => None,
+        () = elsewhere => None,
     }
 }

@@ -1,26 +1,42 @@
 //! How many permits there are: what a handle says, and whether what is kept says the same.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use tokio::sync::watch;
 
 use super::layout::SemaphoreLayout;
 use crate::error::{Error, ErrorKind, Result};
+use crate::mutex::lock;
 use crate::options::Naming;
+use crate::process::Process;
+use crate::sync::Mutex;
 
 /// How many permits there are, as a handle says.
 pub(super) struct Size {
     agreed: AtomicUsize,
-    /// What the handle is changing it to, as long as it is open which of the two the server has; else 0.
-    proposed: AtomicUsize,
-    /// How often the handle has changed it.
-    changes: AtomicUsize,
+    /// What the handle is changing it to, by the number of the change, as long as it is open which of these the server has.
+    proposed: Mutex<BTreeMap<u64, Proposed>>,
+    /// How many changes were ever begun.
+    begun: AtomicU64,
+    /// Tells when such a change has ended.
+    changes: watch::Sender<()>,
+}
+
+#[derive(Copy, Clone)]
+struct Proposed {
+    permits: usize,
+    /// Whether it is under way. What has ended without an answer may have been applied, or not.
+    is_pending: bool,
 }
 
 impl Size {
     pub(super) fn of(permits: usize) -> Size {
         Size {
             agreed: AtomicUsize::new(permits),
-            proposed: AtomicUsize::new(0),
-            changes: AtomicUsize::new(0),
+            proposed: Mutex::default(),
+            begun: AtomicU64::new(0),
+            changes: watch::Sender::new(()),
         }
     }
 
@@ -28,28 +44,72 @@ impl Size {
         self.agreed.load(Ordering::Acquire)
     }
 
-    /// The larger one, where both may be true.
+    /// The largest one, where several may be true.
     pub(super) fn most(&self) -> usize {
-        self.get().max(self.proposed.load(Ordering::Acquire))
+        let proposed = lock(&self.proposed).values().map(|proposed| proposed.permits).max();
+        self.get().max(proposed.unwrap_or(0))
     }
 
-    pub(super) fn propose(&self, permits: usize) {
-        self.proposed.store(permits, Ordering::Release);
+    /// The handle is changing it to that.
+    pub(super) fn propose(&self, permits: usize) -> Proposal<'_> {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        lock(&self.proposed).insert(number, Proposed { permits, is_pending: true });
+        Proposal { size: self, number, process: Process::present() }
     }
 
-    pub(super) fn settle(&self, permits: usize) {
-        // First, so that whoever is told of a mismatch with the new one knows that what it has read may be older.
-        self.changes.fetch_add(1, Ordering::AcqRel);
-        self.agreed.store(permits, Ordering::Release);
-        self.proposed.store(0, Ordering::Release);
+    /// Tells when the handle has changed it, or has failed to.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
     }
 
-    pub(super) fn changes(&self) -> usize {
-        self.changes.load(Ordering::Acquire)
+    /// Whether a change that is under way may bring so many.
+    pub(super) fn may_reach(&self, permits: usize) -> bool {
+        lock(&self.proposed).values().any(|proposed| proposed.is_pending && proposed.permits >= permits)
     }
 
     fn allows(&self, permits: usize) -> bool {
-        permits > 0 && (permits == self.get() || permits == self.proposed.load(Ordering::Acquire))
+        let is_proposed = || lock(&self.proposed).values().any(|proposed| proposed.permits == permits);
+        permits > 0 && (permits == self.get() || is_proposed())
+    }
+}
+
+/// A change on its way. Dropped, it has ended without an answer: the server may have the one or the other.
+pub(super) struct Proposal<'a> {
+    size: &'a Size,
+    number: u64,
+    process: Process,
+}
+
+impl Proposal<'_> {
+    /// The server has it.
+    pub(super) fn settle(self) {
+        let Size { agreed, proposed, changes, .. } = self.size;
+        let Some(settled) = lock(proposed).get(&self.number).copied() else { return };
+        // First, so that whoever is told of a mismatch with the new one knows that what it has read may be older.
+        changes.send_replace(());
+        agreed.store(settled.permits, Ordering::Release);
+        lock(proposed).retain(|number, other| other.is_pending && *number != self.number);
+    }
+
+    /// The server has refused it.
+    pub(super) fn withdraw(self) {
+        lock(&self.size.proposed).remove(&self.number);
+        self.size.changes.send_replace(());
+    }
+}
+
+impl Drop for Proposal<'_> {
+    fn drop(&mut self) {
+        // In a forked child the lock may be held by a thread that stayed with the parent.
+        if !self.process.is_present() {
+            return;
+        }
+        let mut proposed = lock(&self.size.proposed);
+        let Some(ended) = proposed.remove(&self.number) else { return };
+        proposed.retain(|_, other| other.is_pending || other.permits != ended.permits);
+        proposed.insert(self.number, Proposed { is_pending: false, ..ended });
+        drop(proposed);
+        self.size.changes.send_replace(());
     }
 }
 
@@ -105,11 +165,29 @@ mod tests {
     #[test]
     fn who_resizes_agrees_with_the_old_size_and_with_the_new_one() {
         let (layout, size) = (SemaphoreLayout::of("/s", Naming::Curator), Size::of(2));
-        size.propose(3);
+        let proposal = size.propose(3);
         assert!(matches!(layout.agree(&size, b"2"), Ok(SizeAgreement::Agreed(2))));
         assert!(matches!(layout.agree(&size, b"3"), Ok(SizeAgreement::Agreed(3))));
-        size.settle(3);
+        proposal.settle();
         assert!(layout.agree(&size, b"2").is_err());
         assert!(layout.agree(&size, b"0").is_err());
+    }
+
+    #[test]
+    fn what_was_refused_is_no_size_and_what_was_not_answered_may_be_one() {
+        let (layout, size) = (SemaphoreLayout::of("/s", Naming::Curator), Size::of(2));
+        let (refused, unanswered) = (size.propose(9), size.propose(5));
+        let changes = size.changes();
+        assert!(size.may_reach(9) && !size.may_reach(10));
+        refused.withdraw();
+        assert!(layout.agree(&size, b"9").is_err());
+        assert!(size.may_reach(5) && !size.may_reach(9) && size.most() == 5);
+        drop(unanswered);
+        assert!(matches!(layout.agree(&size, b"5"), Ok(SizeAgreement::Agreed(5))));
+        assert!(!size.may_reach(3) && size.most() == 5, "no answer will come");
+        assert!(changes.has_changed().expect("the size is here"));
+        // The next answer tells what the server has.
+        size.propose(3).settle();
+        assert!(layout.agree(&size, b"5").is_err() && size.most() == 3);
     }
 }
