@@ -215,9 +215,16 @@ impl Call {
 
     /// So those behind do not pass this call now.
     fn is_polled(&self) {
-        if let Some(may_queue) = &self.may_queue {
-            may_queue.is_seen(self.now());
+        if self.queueing_turn.is_some() || self.may_queue.is_some() || self.waits.is_some() {
+            self.is_seen(self.now());
         }
+    }
+
+    /// Those behind do not pass this call before that.
+    fn is_seen(&self, until: Moment) {
+        self.queueing_turn.iter().for_each(|queueing_turn| queueing_turn.is_seen(until));
+        self.may_queue.iter().for_each(|may_queue| may_queue.is_seen(until));
+        self.waits.iter().for_each(|waits| waits.is_seen(until));
     }
 
     /// The turn, for what goes on when the call has ended: those behind may queue when it is dropped.
@@ -511,7 +518,7 @@ impl Call {
         self.resumed = until;
         self.pause = (self.pause * 2).min(retry.max);
         // Nobody polls it meanwhile.
-        self.may_queue.iter().for_each(|may_queue| may_queue.is_seen(until));
+        self.is_seen(until);
         let pause = self.session.clock().sleep_until(until);
         self.in_budget(what, pause).await
     }

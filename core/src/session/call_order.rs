@@ -166,6 +166,11 @@ impl MayQueue {
 pub(crate) struct QueueingTurn(PlaceInOrder);
 
 impl QueueingTurn {
+    /// Whoever has it is polled, or will be by then, and is not passed.
+    pub(crate) fn is_seen(&self, until: Moment) {
+        self.0.is_seen(until);
+    }
+
     /// The turn, if it is here.
     pub(crate) fn now(self) -> Result<MayQueue, QueueingTurn> {
         if self.0.is_first() { Ok(MayQueue(self.0)) } else { Err(self) }

@@ -3,7 +3,7 @@
 //! 1. A call that waits at a path is known here, with the server session in which it queued last.
 //! 2. Who is going to queue there in another one waits until those that were made before it have. Who has is followed by the next.
 //! 3. A future that nobody polls any more holds up nobody for longer than [`Session::until_stuck`], and only once in a session: it is
-//!    passed over.
+//!    passed over. One that is polled, or pauses before it asks again, keeps its place.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -57,6 +57,8 @@ struct PathCallsInner {
 #[derive(Default)]
 struct CallThatWaits {
     queued_in: Weak<ServerSession>,
+    /// When somebody last polled it; or until when it pauses.
+    seen: Moment,
     /// Of one that waits until those before it have queued.
     waker: Option<Waker>,
 }
@@ -96,12 +98,19 @@ impl WaitingCall {
     /// The call of that number waits at `path`.
     pub(super) fn at(session: &Arc<Session>, path: &str, number: u64) -> WaitingCall {
         let here = session.waiting_calls.at(path);
-        lock(&here.inner).calls.entry(number).or_default();
+        lock(&here.inner).calls.entry(number).or_default().seen = session.now();
         WaitingCall { session: Arc::downgrade(session), here: UnlessForked::new(here), number }
     }
 
     pub(super) fn is_at(&self, path: &str) -> bool {
         *self.here.path == *path
+    }
+
+    /// Somebody polls it, or will by then.
+    pub(super) fn is_seen(&self, until: Moment) {
+        if let Some(call) = lock(&self.here.inner).calls.get_mut(&self.number) {
+            call.seen = until.max(call.seen);
+        }
     }
 
     /// It has queued there in that server session.
@@ -126,7 +135,7 @@ impl WaitingCall {
         async move {
             loop {
                 let Some(session) = session.upgrade() else { return };
-                let moved = lock(&here.inner).moved;
+                let (since, moved) = (session.now(), lock(&here.inner).moved);
                 if server_session.has_ended() {
                     return;
                 }
@@ -148,10 +157,10 @@ impl WaitingCall {
                 }
                 let mut inner = lock(&here.inner);
                 if inner.moved == moved {
-                    for (_, call) in inner.calls.range_mut(..number) {
+                    let before = inner.calls.range_mut(..number);
+                    for (_, call) in before.filter(|(_, call)| call.seen <= since) {
                         call.queued_in = Arc::downgrade(&server_session);
                     }
-                    return;
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The order of the calls of one client.
 
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -8,7 +8,7 @@ use futures_util::future::{join, join_all};
 
 use crate::support::ground::{Ground, grounds};
 use crate::support::{eventually, lock_of, options, soon};
-use zkrecipes::{Client, ErrorKind, LockOptions, RetryOptions, drive};
+use zkrecipes::{Auth, Client, ErrorKind, LockOptions, RetryOptions, drive};
 use zkrecipes_embedded::Fault;
 
 const TEN: Duration = Duration::from_secs(10);
@@ -296,6 +296,100 @@ async fn a_call_that_pauses_is_not_passed() {
         let lost = ground.inject(Fault::drop_before("create*").path("/order/pauses/**"));
         let tokens = tokens_of_eight(&client, "/order/pauses").await;
         assert!(ground.fault_fired(lost) && tokens.is_sorted(), "{tokens:?}");
+    }
+}
+
+/// It looks at what is above its path before it has its turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_for_permits_that_pauses_is_not_passed() {
+    for ground in grounds() {
+        let pause = Duration::from_secs(7);
+        let retry = RetryOptions::default().base(pause).max(pause);
+        let client =
+            ground.client_with(options(TEN).retry(retry).auth(Auth::new("digest", "me:secret"))).await;
+        let path = "/limits/pauses";
+        client.nodes().ensure(path).await.expect("there");
+        let lost = ground.inject(Fault::drop_before("getACL").path(path));
+        let (served, order) = channel();
+        let calls = Vec::from_iter((0..3).map(|number| {
+            let acquiring = drive::acquire(&client.semaphore(path, 1).expect("valid"), 1, None);
+            let served = served.clone();
+            tokio::spawn(async move {
+                let held = acquiring.await.expect("a permit").hand_over();
+                served.send(number).expect("the test goes on");
+                held.release().await.expect("released");
+            })
+        }));
+        for call in calls {
+            soon("a permit", call).await.expect("joined");
+        }
+        drop(served);
+        assert!(ground.fault_fired(lost));
+        assert_eq!(order.iter().collect::<Vec<_>>(), [0, 1, 2]);
+    }
+}
+
+/// Calls of one client that wait behind another client.
+struct Queue {
+    client: Client,
+    path: String,
+    calls: Vec<tokio::task::JoinHandle<()>>,
+    served: Sender<usize>,
+    order: Receiver<usize>,
+}
+
+impl Queue {
+    async fn of(ground: &Ground, client: Client, path: &str, many: usize) -> Queue {
+        let ((served, order), path) = (channel(), path.to_owned());
+        let mut queue = Queue { client, path, calls: Vec::new(), served, order };
+        for _ in 0..many {
+            queue.add(ground).await;
+        }
+        queue
+    }
+
+    /// One more queues.
+    async fn add(&mut self, ground: &Ground) {
+        let (number, served) = (self.calls.len(), self.served.clone());
+        let acquiring = drive::acquire(&lock_of(&self.client, &self.path), 1, None);
+        self.calls.push(tokio::spawn(async move {
+            let held = acquiring.await.expect("the lock").hand_over();
+            served.send(number).expect("the test goes on");
+            held.release().await.expect("released");
+        }));
+        let waits = || self.client.metrics().queue_depth_max >= number.max(1) as u64;
+        eventually("it waits", || self.stands(ground) == number + 1 && waits()).await;
+    }
+
+    /// How many of them stand, behind the one of the other client.
+    fn stands(&self, ground: &Ground) -> usize {
+        ground.nodes_under(&self.path).len() - 1
+    }
+
+    /// In which order they are served.
+    async fn served(self) -> Vec<usize> {
+        for call in self.calls {
+            soon("the lock", call).await.expect("joined");
+        }
+        drop(self.served);
+        self.order.iter().collect()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_pauses_is_not_passed_when_the_session_has_ended() {
+    for ground in grounds() {
+        let (pause, path) = (Duration::from_secs(6), "/locks/pauses-again");
+        let other = ground.client(TEN).await;
+        let held = lock_of(&other, path).acquire().await.expect("free");
+        let retry = RetryOptions::default().base(pause).max(pause);
+        let client = ground.client_with(options(TEN).retry(retry)).await;
+        let queue = Queue::of(&ground, client, path, 3).await;
+        let lost = ground.inject(Fault::drop_before("create2").path("/locks/pauses-again/**"));
+        ground.expire(queue.client.session_id()).await;
+        eventually("they queue again", || ground.fault_fired(lost) && queue.stands(&ground) == 3).await;
+        held.release().await.expect("released");
+        assert_eq!(queue.served().await, [0, 1, 2]);
     }
 }
 
