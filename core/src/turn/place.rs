@@ -185,7 +185,9 @@ impl Place {
                     deletable::settle(&server_session, path);
                 }
                 // In a box, as all that is rare: else every waiter has room for it.
-                Err(WireError::ConnectionLoss) if Box::pin(place.recover(call, verb)).await? => {}
+                Err(WireError::ConnectionLoss) if Box::pin(place.recover(call, verb)).await? => {
+                    call.has_queued_in(path, &server_session);
+                }
                 Err(error) if error.is_unanswered() => {
                     call.retry_after_loss(verb).await?;
                     tried = Some(Box::new(place));

@@ -1,7 +1,7 @@
 //! The order of the calls of one client.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::{join, join_all};
@@ -12,6 +12,8 @@ use zkrecipes::{Auth, Client, ErrorKind, LockOptions, RetryOptions, drive};
 use zkrecipes_embedded::Fault;
 
 const TEN: Duration = Duration::from_secs(10);
+/// After which who seems to be left alone is passed.
+const STUCK: Duration = Duration::from_secs(2);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_were_made_one_after_the_other_are_served_in_that_order() {
@@ -390,6 +392,35 @@ async fn a_call_that_pauses_is_not_passed_when_the_session_has_ended() {
         eventually("they queue again", || ground.fault_fired(lost) && queue.stands(&ground) == 3).await;
         held.release().await.expect("released");
         assert_eq!(queue.served().await, [0, 1, 2]);
+    }
+}
+
+/// It stands there, as if the answer had come.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_finds_its_node_again_after_a_lost_answer_keeps_no_later_call_waiting() {
+    for ground in grounds() {
+        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        let path = "/locks/found";
+        let held = lock_of(&other, path).acquire().await.expect("free");
+        let first_is_lost = || ground.inject(Fault::drop_after("create2").path("/locks/found/**"));
+        let lost = first_is_lost();
+        let mut queue = Queue::of(&ground, client, path, 1).await;
+        assert!(ground.fault_fired(lost));
+        // Its own node and the one ahead.
+        eventually("it watches", || ground.requests_of(&queue.client, "getData").len() >= 2).await;
+        let began = Instant::now();
+        let tried = soon("an answer", lock_of(&queue.client, path).try_acquire()).await.expect("asked");
+        assert!(tried.is_none() && began.elapsed() < STUCK, "after {:?}", began.elapsed());
+        // And when all queue again.
+        eventually("the try is over", || queue.stands(&ground) == 1).await;
+        queue.add(&ground).await;
+        let (lost, session, began) = (first_is_lost(), queue.client.session_id(), Instant::now());
+        ground.expire(session).await;
+        let is_new = || queue.client.session_id() != session;
+        eventually("they queue again", || is_new() && queue.stands(&ground) == 2).await;
+        assert!(ground.fault_fired(lost) && began.elapsed() < STUCK, "after {:?}", began.elapsed());
+        held.release().await.expect("released");
+        assert_eq!(queue.served().await, [0, 1]);
     }
 }
 
