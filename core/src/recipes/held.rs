@@ -20,7 +20,7 @@ use crate::path;
 use crate::process::UnlessForked;
 use crate::session::clock::Later;
 use crate::session::delivery::Subscription;
-use crate::turn::hold::{Hold, Tenure};
+use crate::turn::hold::{Hold, Share, Tenure};
 
 /// One acquisition. Clones are the same one; when the last of them is dropped it is released in the background, which
 /// never blocks.
@@ -56,6 +56,8 @@ pub(crate) trait Readers: Send + Sync {
 struct Acquisition {
     client: Client,
     hold: UnlessForked<Arc<Hold>>,
+    /// Of the hold.
+    share: Arc<Share>,
     is_released: AtomicBool,
     /// The readers' side, if it is a writer's.
     readers: Option<Arc<dyn Readers>>,
@@ -74,6 +76,7 @@ impl Held {
         Held(Arc::new(Acquisition {
             client: client.clone(),
             hold: UnlessForked::new(hold),
+            share: Arc::default(),
             is_released: AtomicBool::new(false),
             readers,
             stops: OnceLock::new(),
@@ -218,7 +221,7 @@ impl Held {
     /// Calls back once when this is lost, at once if it is already, never on our own release.
     pub fn on_lost(&self, callback: impl FnOnce(Error) + Send + 'static) -> Subscription {
         match self.0.client.process().is_present() {
-            true => self.0.hold.on_lost(callback),
+            true => self.0.hold.on_lost(&self.0.share, callback),
             false => Subscription::nothing(),
         }
     }
@@ -226,15 +229,16 @@ impl Held {
     /// As [`Held::on_lost`], but it hears of a deletion only when somebody else listens, and costs no request.
     pub(crate) fn on_known_loss(&self, callback: impl FnOnce(Error) + Send + 'static) -> Subscription {
         match self.0.client.process().is_present() {
-            true => self.0.hold.on_known_loss(callback),
+            true => self.0.hold.on_known_loss(&self.0.share, callback),
             false => Subscription::nothing(),
         }
     }
 
-    /// Calls back once when somebody asks for it, at once if that has happened: finish, then release.
+    /// Calls back once when somebody asks for it, at once if that has happened, never after our own release: finish, then
+    /// release.
     pub fn on_revoke(&self, callback: impl FnOnce() + Send + 'static) -> Subscription {
         match self.0.client.process().is_present() {
-            true => self.0.hold.on_revoke(callback),
+            true => self.0.hold.on_revoke(&self.0.share, callback),
             false => Subscription::nothing(),
         }
     }
@@ -245,7 +249,7 @@ impl Held {
     /// Dropping the future does nothing else.
     pub async fn lost(&self) -> Error {
         match self.0.client.process().check() {
-            Ok(()) => self.0.hold.lost().await,
+            Ok(()) => self.0.hold.lost(&self.0.share).await,
             Err(forked) => forked,
         }
     }
@@ -257,19 +261,19 @@ impl Held {
     /// # Cancel safety
     /// Dropping the future leaves the deletion to the background.
     pub fn release(&self) -> impl Future<Output = Result<()>> + Send + use<> {
-        let releasing = self.0.let_go().map(Hold::release);
+        let releasing = self.0.let_go().map(|hold| hold.release(&self.0.share));
         begun(releasing)
     }
 
     /// The same by a verb of which errors speak.
     pub(super) fn release_as(&self, verb: &'static str) -> impl Future<Output = Result<()>> + Send + use<> {
-        let releasing = self.0.let_go().map(|hold| hold.release_as(verb));
+        let releasing = self.0.let_go().map(|hold| hold.release_as(verb, &self.0.share));
         begun(releasing)
     }
 
     /// Lets go without waiting for the server.
     pub fn release_in_background(&self) -> Result<()> {
-        self.0.let_go().and_then(Hold::release_in_background)
+        self.0.let_go().and_then(|hold| hold.release_in_background(&self.0.share))
     }
 
     /// From writing to reading, for what a writer of a read/write lock holds: nobody writes in between, readers may come in,
@@ -321,7 +325,7 @@ impl Held {
 
     /// Lets go for what is held in its place. The future confirms that, as for [`Held::release`].
     pub(super) fn give_way(&self) -> Result<impl Future<Output = Result<()>> + Send + use<>> {
-        self.0.let_go().and_then(Hold::give_way)
+        self.0.let_go().and_then(|hold| hold.give_way(&self.0.share))
     }
 
     /// Leaves a scope: silent when released already, Lost when it was lost although the body succeeded; otherwise
@@ -373,7 +377,7 @@ impl Acquisition {
 impl Drop for Acquisition {
     fn drop(&mut self) {
         // Released, lost or closed already, or a forked child's: nothing to do.
-        let _ = self.let_go().and_then(Hold::release_in_background);
+        let _ = self.let_go().and_then(|hold| hold.release_in_background(&self.share));
     }
 }
 

@@ -5,9 +5,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::support::{SOON, client, eventually, lock_of, server};
+use futures_util::FutureExt;
+
+use crate::support::{SOON, client, eventually, lock_of, server, soon};
 use zkrecipes::drive::{CancelToken, start, start_for};
-use zkrecipes::{Client, Held, State, Subscription};
+use zkrecipes::{Client, ErrorKind, Held, LockOptions, State, Subscription};
 use zkrecipes_embedded::Server;
 
 type Anything = Result<(), Box<dyn std::error::Error>>;
@@ -38,6 +40,18 @@ fn on_lost(held: &Held) -> Receiver<()> {
     let (send, receive) = channel();
     held.on_lost(move |_| _ = send.send(()));
     receive
+}
+
+fn on_revoke(held: &Held) -> Receiver<()> {
+    let (send, receive) = channel();
+    held.on_revoke(move || _ = send.send(()));
+    receive
+}
+
+/// That a callback is gone which was not called: what it owned went with it.
+fn gone(what: &str, receiver: &Receiver<()>) {
+    let end = tokio::task::block_in_place(|| receiver.recv_timeout(SOON));
+    assert_eq!(end, Err(RecvTimeoutError::Disconnected), "{what}");
 }
 
 async fn delete_node_of(held: &Held, by: &Client) {
@@ -289,6 +303,62 @@ async fn who_unsubscribes_after_the_loss_and_before_being_told_is_not_told() -> 
     queued.try_iter().for_each(|job| job());
     assert_eq!(calls.load(Ordering::SeqCst), 1, "only who still wants to hear");
     Ok(())
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nested_acquisition_is_told_nothing_after_its_own_release() -> Anything {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    for is_released_in_background in [false, true] {
+        let lock = a.lock("/locks/nested", LockOptions::default().reentrant(true))?;
+        let (outer, inner, third) = (lock.acquire().await?, lock.acquire().await?, lock.acquire().await?);
+        let (lost, asked) = (on_lost(&outer), on_revoke(&outer));
+        let (inner_lost, inner_asked) = (on_lost(&inner), on_revoke(&inner));
+        let dropped = (on_lost(&third), on_revoke(&third));
+        let mut loss = std::pin::pin!(inner.lost());
+        assert!(loss.as_mut().now_or_never().is_none());
+        match is_released_in_background {
+            false => inner.release().await?,
+            true => inner.release_in_background()?,
+        }
+        drop(third);
+        // Those of a loop around a nested acquisition must not pile up while the outer one stands.
+        for callback in [&inner_lost, &inner_asked, &dropped.0, &dropped.1] {
+            gone("it went with its acquisition", callback);
+        }
+        gone("nothing is to come", &on_lost(&inner));
+        gone("nothing is to come", &on_revoke(&inner));
+
+        assert!(outer.is_held());
+        lock_of(&b, "/locks/nested").revoke(None, None).await?;
+        told("the outer one that it is asked for", &asked);
+        gone("it was asked for later", &on_revoke(&inner));
+        delete_node_of(&outer, &b).await;
+        told("the outer one that it is lost", &lost);
+        gone("it was lost later", &on_lost(&inner));
+        assert!(loss.now_or_never().is_none());
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nested_acquisition_is_told_of_a_loss_that_came_before_its_release() -> Anything {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let lock = a.lock("/locks/nested", LockOptions::default().reentrant(true))?;
+    let (outer, inner) = (lock.acquire().await?, lock.acquire().await?);
+    let (send, queued) = channel();
+    a.deliver_through(move |_, job| _ = send.send(job));
+    let lost = on_lost(&inner);
+    delete_node_of(&outer, &b).await;
+    eventually("it is lost", || !inner.is_held()).await;
+    assert_eq!(inner.release().await.expect_err("lost").kind(), ErrorKind::NotHeld);
+    let later = on_lost(&inner);
+    queued.try_iter().for_each(|job| job());
+    told("the loss", &lost);
+    told("the loss, at once", &later);
+    assert_eq!(soon("the loss", inner.lost()).await.kind(), ErrorKind::Lost);
+    Ok(())
+}
+
 }
 
 #[tokio::test(flavor = "multi_thread")]

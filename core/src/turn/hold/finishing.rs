@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio::sync::oneshot;
 
-use super::{Hold, Tenure};
+use super::{Hold, Share, Tenure};
 use crate::error::{Error, ErrorKind, LostReason, Result};
 use crate::mutex::lock;
 use crate::path;
@@ -107,8 +107,8 @@ impl Hold {
                 hold.lose(LostReason::Deleted);
             }
             if noted & IS_LEFT != 0 {
-                // An error says that there is nothing to let go any more.
-                let _ = hold.release_in_background();
+                // An error says that there is nothing to let go any more. The share of who left it has ended.
+                let _ = hold.release_in_background(&Share::default());
             }
             let _ = answer.send(result);
         }));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::guarded::GuardedOutcome;
-use super::{Hold, Tenure};
+use super::{Hold, Share, Tenure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::futures::{CompiledOnce, begun};
 use crate::mutex::lock;
@@ -17,29 +17,46 @@ use crate::turn::session_line::Passed;
 const RELEASE: &str = "release";
 
 impl Hold {
-    /// One owner lets go now; for the last one the future deletes our nodes. ConnectionLost from it means unconfirmed, and
+    /// One owner lets go of its `share` now; for the last one the future deletes our nodes. ConnectionLost from it means unconfirmed, and
     /// the deletion then goes on in the background, as it does when the future is dropped. An end that is under way is not
     /// overtaken: what is still held when that is over is let go then, in the background.
-    pub(crate) fn release(self: &Arc<Self>) -> impl Future<Output = Result<()>> + Send + use<> {
-        self.release_as(RELEASE)
+    pub(crate) fn release(
+        self: &Arc<Self>,
+        share: &Share,
+    ) -> impl Future<Output = Result<()>> + Send + use<> {
+        self.release_as(RELEASE, share)
     }
 
     /// The same by a verb of which errors speak.
     pub(crate) fn release_as(
         self: &Arc<Self>,
         verb: &'static str,
+        share: &Share,
     ) -> impl Future<Output = Result<()>> + Send + use<> {
-        begun(self.give_way_as(verb))
+        begun(self.give_way_as(verb, share))
     }
 
     /// The same as [`Hold::release`], where the caller has to know at once whether it was still held.
-    pub(crate) fn give_way(self: &Arc<Self>) -> Result<impl Future<Output = Result<()>> + Send + use<>> {
-        self.give_way_as(RELEASE)
+    pub(crate) fn give_way(
+        self: &Arc<Self>,
+        share: &Share,
+    ) -> Result<impl Future<Output = Result<()>> + Send + use<>> {
+        self.give_way_as(RELEASE, share)
     }
 
-    fn give_way_as(self: &Arc<Self>, verb: &'static str) -> Result<CompiledOnce<'static, Result<()>>> {
+    fn give_way_as(
+        self: &Arc<Self>,
+        verb: &'static str,
+        share: &Share,
+    ) -> Result<CompiledOnce<'static, Result<()>>> {
         let goes_later = self.finishing.goes_ahead();
-        let (hold, deletions) = (self.clone(), if goes_later { Vec::new() } else { self.let_go()? });
+        let deletions = if goes_later {
+            self.end_share(share);
+            Vec::new()
+        } else {
+            self.let_go(share)?
+        };
+        let hold = self.clone();
         Ok(Box::pin(async move {
             let mut result = Ok(());
             for deletion in deletions {
@@ -104,14 +121,34 @@ impl Hold {
     }
 
     /// Lets go as [`Hold::release`] does, and nobody waits for the deletion.
-    pub(crate) fn release_in_background(self: &Arc<Self>) -> Result<()> {
-        self.give_way().map(drop)
+    pub(crate) fn release_in_background(self: &Arc<Self>, share: &Share) -> Result<()> {
+        self.give_way(share).map(drop)
     }
 
-    fn let_go(self: &Arc<Self>) -> Result<Vec<Deletion>> {
+    /// What was asked for with `share` is told no more; false if a loss came first, which is told.
+    fn end_share(&self, share: &Share) -> bool {
+        let mut inner = lock(&self.inner);
+        // Under the lock: a loss changes the tenure first and takes the callbacks then.
+        if let Tenure::Lost(_) = self.tenure() {
+            return false;
+        }
+        share.is_let_go.store(true, Ordering::Release);
+        let lost: Vec<_> = inner.on_lost.extract_if(.., |asked| asked.share.is_let_go()).collect();
+        let asked: Vec<_> = inner.on_revoke.extract_if(.., |asked| asked.share.is_let_go()).collect();
+        drop(inner);
+        // A callback that owns something of ours may take locks when it goes.
+        drop((lost, asked));
+        true
+    }
+
+    fn let_go(self: &Arc<Self>, share: &Share) -> Result<Vec<Deletion>> {
         let is_last = self.owners.fetch_sub(1, Ordering::AcqRel) == 1;
-        // If it is not certainly held any more, it was lost, and there is nothing to release.
-        if !self.is_held() || (is_last && !self.change(Tenure::Released)) {
+        // If it is not certainly held any more, it was lost, and there is nothing to release. Or the last owner, who came behind this
+        // one, has been faster.
+        let is_held = self.is_held();
+        let is_let_go =
+            if is_last { is_held && self.change(Tenure::Released) } else { self.end_share(share) };
+        if !is_let_go {
             let is_lost = matches!(self.tenure(), Tenure::Lost(_));
             let error = self.not_held();
             return Err(if is_lost { error.advising(self.nothing_left()) } else { error });

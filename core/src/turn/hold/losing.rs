@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
-use super::{Hold, LossCallback, Tenure};
+use super::{Hold, LossCallback, OneTimeCallback, Share, Tenure};
 use crate::error::{Error, LostReason};
 use crate::mutex::lock;
 use crate::session::delivery::{Live, Subscription};
 use crate::session::server_session::Tenant;
 
 impl Hold {
-    /// Calls back once when this is lost, at once if it is already, never on our own release.
-    pub(crate) fn on_lost(self: &Arc<Self>, callback: impl FnOnce(Error) + Send + 'static) -> Subscription {
-        let subscription = self.on_known_loss(callback);
+    /// Calls back once when this is lost, at once if it is already, never on our own release, which is that of `share`.
+    pub(crate) fn on_lost(
+        self: &Arc<Self>,
+        share: &Arc<Share>,
+        callback: impl FnOnce(Error) + Send + 'static,
+    ) -> Subscription {
+        let subscription = self.on_known_loss(share, callback);
         self.watch_own_node();
         subscription
     }
@@ -19,17 +23,22 @@ impl Hold {
     /// The same for who need not hear of a deletion that nobody else listens for, which saves the read.
     pub(crate) fn on_known_loss(
         self: &Arc<Self>,
+        share: &Arc<Share>,
         callback: impl FnOnce(Error) + Send + 'static,
     ) -> Subscription {
         let live = Live::default();
         let callback: LossCallback = Box::new(live.guard(callback));
         let mut inner = lock(&self.inner);
+        if share.is_let_go() {
+            drop(inner);
+            return Subscription::nothing();
+        }
         // Under the lock: a loss changes the tenure first and takes the callbacks then, so none falls between.
         let id = match self.tenure() {
             Tenure::Held => {
                 let id = inner.next_callback;
                 inner.next_callback += 1;
-                inner.on_lost.push((id, callback));
+                inner.on_lost.push(OneTimeCallback { id, share: share.clone(), callback });
                 id
             }
             tenure => {
@@ -46,7 +55,7 @@ impl Hold {
         Subscription::new(live, move || {
             if let Some(hold) = hold.upgrade() {
                 let mut inner = lock(&hold.inner);
-                let at = inner.on_lost.iter().position(|(other, _)| *other == id);
+                let at = inner.on_lost.iter().position(|other| other.id == id);
                 let callback = at.map(|at| inner.on_lost.swap_remove(at));
                 drop(inner);
                 drop(callback);
@@ -54,10 +63,10 @@ impl Hold {
         })
     }
 
-    /// Resolves when this is lost; never after our own release.
-    pub(crate) async fn lost(self: &Arc<Self>) -> Error {
+    /// Resolves when this is lost; never after our own release, which is that of `share`.
+    pub(crate) async fn lost(self: &Arc<Self>, share: &Share) -> Error {
         match self.ended().await {
-            Tenure::Lost(reason) => self.lost_error(reason),
+            Tenure::Lost(reason) if !share.is_let_go() => self.lost_error(reason),
             _ => std::future::pending().await,
         }
     }
@@ -115,7 +124,7 @@ impl Tenant for Hold {
         } else if is_found_gone && !self.server_session.has_ended() {
             self.delete_what_is_left();
         }
-        for (_, callback) in callbacks {
+        for OneTimeCallback { callback, .. } in callbacks {
             let error = self.lost_error(reason);
             self.session.delivery.loss(Box::new(move || callback(error)));
         }

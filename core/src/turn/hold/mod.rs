@@ -45,6 +45,26 @@ pub(crate) enum Tenure {
 type LossCallback = Box<dyn FnOnce(Error) + Send>;
 type RevokeCallback = Box<dyn FnOnce() + Send>;
 
+/// What one owner of a hold has of it. What the owner asked to be told of ends when it lets go, and the hold may go on.
+#[derive(Default)]
+pub(crate) struct Share {
+    /// Before any loss; changed under the lock of the callbacks.
+    is_let_go: AtomicBool,
+}
+
+impl Share {
+    fn is_let_go(&self) -> bool {
+        self.is_let_go.load(Ordering::Acquire)
+    }
+}
+
+/// A callback, and whose it is.
+struct OneTimeCallback<C> {
+    id: u64,
+    share: Arc<Share>,
+    callback: C,
+}
+
 /// One acquisition: a node of ours, or several that are held together.
 pub(crate) struct Hold {
     session: Arc<Session>,
@@ -86,8 +106,8 @@ struct HoldInner {
     positions: Vec<Position>,
     /// Dropped at the end, whatever it is: what the owner keeps locked meanwhile.
     keeps: Option<Box<dyn Send>>,
-    on_lost: Vec<(u64, LossCallback)>,
-    on_revoke: Vec<(u64, RevokeCallback)>,
+    on_lost: Vec<OneTimeCallback<LossCallback>>,
+    on_revoke: Vec<OneTimeCallback<RevokeCallback>>,
     next_callback: u64,
     watches_own_nodes: bool,
     /// Those who watch our nodes, as far as anybody does.
@@ -320,7 +340,7 @@ impl Hold {
     }
 
     /// Drops what was kept while it lasted; answers who wanted to hear of a loss.
-    fn take_loss_callbacks(&self) -> Vec<(u64, LossCallback)> {
+    fn take_loss_callbacks(&self) -> Vec<OneTimeCallback<LossCallback>> {
         let mut inner = lock(&self.inner);
         let asked = std::mem::take(&mut inner.on_revoke);
         let positions = std::mem::take(&mut inner.positions);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, Weak};
 
-use super::{Hold, RevokeCallback, Tenure};
+use super::{Hold, OneTimeCallback, RevokeCallback, Share, Tenure};
 use crate::error::LostReason;
 use crate::log;
 use crate::mutex::lock;
@@ -19,13 +19,17 @@ use crate::turn::revocation::is_request;
 impl Hold {
     // ---- being asked for it
 
-    /// Calls back once when somebody asks us to let go, at once if that has happened.
-    pub(crate) fn on_revoke(self: &Arc<Self>, callback: impl FnOnce() + Send + 'static) -> Subscription {
+    /// Calls back once when somebody asks us to let go, at once if that has happened, never after the release of `share`.
+    pub(crate) fn on_revoke(
+        self: &Arc<Self>,
+        share: &Arc<Share>,
+        callback: impl FnOnce() + Send + 'static,
+    ) -> Subscription {
         let live = Live::default();
         let callback = live.guard(move |()| callback());
         let callback: RevokeCallback = Box::new(move || callback(()));
         let mut inner = lock(&self.inner);
-        if self.tenure() != Tenure::Held {
+        if share.is_let_go() || self.tenure() != Tenure::Held {
             return Subscription::nothing();
         }
         if inner.is_revoked {
@@ -35,14 +39,14 @@ impl Hold {
         }
         let id = inner.next_callback;
         inner.next_callback += 1;
-        inner.on_revoke.push((id, callback));
+        inner.on_revoke.push(OneTimeCallback { id, share: share.clone(), callback });
         drop(inner);
         self.watch_own_node();
         let hold = Arc::downgrade(self);
         Subscription::new(live, move || {
             if let Some(hold) = hold.upgrade() {
                 let mut inner = lock(&hold.inner);
-                let at = inner.on_revoke.iter().position(|(other, _)| *other == id);
+                let at = inner.on_revoke.iter().position(|other| other.id == id);
                 let callback = at.map(|at| inner.on_revoke.swap_remove(at));
                 drop(inner);
                 drop(callback);
@@ -93,7 +97,7 @@ impl Hold {
         inner.is_revoked = true;
         let callbacks = std::mem::take(&mut inner.on_revoke);
         drop(inner);
-        for (_, callback) in callbacks {
+        for OneTimeCallback { callback, .. } in callbacks {
             self.session.delivery.notice(callback);
         }
     }
