@@ -292,7 +292,8 @@ impl Client {
         }
     }
 
-    /// Calls back at every change of state, in order. Where the client is closed already it tells `Closed`, once.
+    /// Calls back at every change of state, in order. Where the client is closed already it tells `Closed`, once. A callback that
+    /// owns a clone of this client keeps it until it is unsubscribed or the client is closed.
     pub fn on_state(&self, callback: impl Fn(State) + Send + Sync + 'static) -> Subscription {
         match self.process().is_present() {
             true => self.inner.session.on_state(callback),

@@ -24,6 +24,7 @@ pub enum State {
 
 type StateCallback = Arc<dyn Fn(State) + Send + Sync>;
 
+#[derive(Clone)]
 pub(super) struct Subscriber {
     id: u64,
     live: Live,
@@ -59,7 +60,8 @@ pub(super) struct Status {
 }
 
 impl Session {
-    /// Calls back at every change of state, in order, until unsubscribed. After the last one it tells that, and nothing else.
+    /// Calls back at every change of state, in order, until unsubscribed or told of the last one. After that it tells that one,
+    /// and nothing else.
     pub(crate) fn on_state(
         self: &Arc<Self>,
         callback: impl Fn(State) + Send + Sync + 'static,
@@ -107,13 +109,14 @@ impl Session {
             State::Suspended | State::Lost => status.out_of_touch.or_else(|| Some(self.now())),
         };
         status.state = state;
-        let subscribers: Vec<_> = status
-            .subscribers
-            .iter()
-            .map(|s| (s.live.clone(), s.untold.clone(), s.callback.clone()))
-            .collect();
+        let subscribers = match state {
+            // Nothing comes after it: a callback that owns the client would keep it for ever. It goes with its last notice, where
+            // it may take locks.
+            State::Closed => std::mem::take(&mut status.subscribers),
+            _ => status.subscribers.clone(),
+        };
         drop(status);
-        for (live, untold, callback) in subscribers {
+        for Subscriber { live, untold, callback, .. } in subscribers {
             if lock(&untold).add(state) {
                 self.delivery.notice(Box::new(move || {
                     let oldest = lock(&untold).0.pop_front();
