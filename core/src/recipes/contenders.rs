@@ -104,7 +104,7 @@ pub(crate) fn sort_names(a: &ContenderName, b: &ContenderName) -> Ordering {
 
 /// Who is first under `path` in the line of `kind`, for two requests, however many there are.
 pub(crate) async fn first(call: &mut Call, path: &str, kind: Kind) -> Result<Option<Contender>> {
-    first_since(call, path, kind, None).await
+    first_since(call, path, kind, None).await.map_err(|failure| failure.about(VERB, path))
 }
 
 /// The same, no older than that beginning.
@@ -113,7 +113,7 @@ pub(crate) async fn first_since(
     path: &str,
     kind: Kind,
     beginning: Option<&Beginning>,
-) -> Result<Option<Contender>> {
+) -> Result<Option<Contender>, Failure> {
     loop {
         let listed = call.ask(VERB, |server| {
             let server = server.clone();
@@ -124,7 +124,7 @@ pub(crate) async fn first_since(
                 }
             }
         });
-        let names = listed.await.map_err(|failure| failure.about(VERB, path))?;
+        let names = listed.await?;
         let first = names.iter().filter_map(|name| in_line(name, kind)).min_by(sort_names);
         let Some(entry) = first else { return Ok(None) };
         let node = path::join(path, &entry.name);
@@ -136,7 +136,7 @@ pub(crate) async fn first_since(
             }
             // Gone meanwhile: somebody else is first.
             Err(Failure::Refused(WireError::NoNode)) => continue,
-            Err(failure) => return Err(failure.about(VERB, &node)),
+            Err(failure) => return Err(failure),
         };
         return Ok(Some(seen.contender(true)));
     }

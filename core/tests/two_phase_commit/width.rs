@@ -239,7 +239,7 @@ async fn a_vote_that_may_not_be_read_keeps_nobody_from_the_abort() {
         let coordinator = of(&a, mode);
         warmed_up(&coordinator).await;
         let (second, first) = (site(&b, "b").await, site(&owner, "a").await);
-        let one = coordinator.begin("one", &["a", "b"], b"", Duration::from_secs(4)).await.expect("begun");
+        let one = coordinator.begin("one", &["a", "b"], b"", Duration::from_secs(8)).await.expect("begun");
         let (secret, open) = (next(&first).await, next(&second).await);
         secret.vote_commit().await.expect("voted");
         open.vote_commit().await.expect("voted, whether or not it can be committed");
@@ -267,7 +267,7 @@ async fn a_transaction_of_which_a_part_was_deleted_by_hand_is_none() {
     let open = all.iter().find(|node| node.contains("/open-")).expect("nothing is decided");
     a.nodes().delete(open, None).await.expect("deleted");
     let refused = soon("an answer", coordinator.decide_abort("one", "")).await.expect_err("it is damaged");
-    assert_eq!(refused.kind(), ErrorKind::NoNode, "{refused}");
+    assert!(refused.kind() == ErrorKind::NoNode && refused.to_string().contains("by hand"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -51,6 +51,7 @@ use crate::session::call::Call;
 use crate::session::random;
 use crate::session::server_session::catching_up::Beginning;
 use crate::session::skipped_nodes::Flaw;
+use crate::session::wire::WireError;
 use crate::turn::name::Kind;
 use crate::turn::revocation::REVOKE;
 
@@ -394,13 +395,14 @@ impl Partitioner {
                 let first = contenders::first_since(&mut call, &path, Kind::Lock, Some(beginning));
                 let identity = match first.await {
                     Ok(owner) => owner.map(|owner| owner.identity),
-                    Err(error) if error.kind() == ErrorKind::NoNode => None,
-                    Err(error) if error.kind() == ErrorKind::Denied => {
+                    Err(failure) if failure.is(&WireError::NoNode) => None,
+                    // And not a client whose credentials are refused.
+                    Err(failure) if failure.is(&WireError::NoAuth) => {
                         session.skip(&path, Flaw::Denied);
                         // Whoever has it, somebody may, as for who follows.
                         Some(String::new())
                     }
-                    Err(error) => return Err(error),
+                    Err(failure) => return Err(failure.about("owners", &path)),
                 };
                 let identity =
                     identity.map(|said| if said.as_bytes() == REVOKE { String::new() } else { said });

@@ -86,16 +86,18 @@ async fn tend(sharing: &Sharing, partition: usize, mut is_ours: watch::Receiver<
             Ok(held) => held,
             Err(error) => {
                 let path = turn.path();
+                // That is this one's access list, or a quota, or an ephemeral node in its place, which somebody may change: the others
+                // go on.
                 let is_news = match error.kind() {
                     ErrorKind::ConnectionLost => true,
-                    // That is this one's access list, or a quota, or an ephemeral node in its place, which somebody may change: the
-                    // others go on.
                     ErrorKind::Denied | ErrorKind::Invalid => {
-                        session.skip(path, Flaw::Denied);
                         session.is_first_time(&format!("not won {path}"))
                     }
                     _ => return Err(error),
                 };
+                if error.kind() == ErrorKind::Denied {
+                    session.skip(path, Flaw::Denied);
+                }
                 if is_news {
                     tracing::warn!(target: "zkrecipes", event = "partition_not_won", path, %error, "a partition could not be queued for; trying again");
                 }

@@ -16,7 +16,7 @@ use crate::sync::Mutex;
 pub(super) struct Size {
     agreed: AtomicUsize,
     /// What the handle is changing it to, by the number of the change, as long as it is open which of these the server has.
-    proposed: Mutex<BTreeMap<u64, Proposed>>,
+    proposed: Mutex<BTreeMap<u64, ProposedSize>>,
     /// How many changes were ever begun.
     begun: AtomicU64,
     /// Tells when such a change has ended.
@@ -24,7 +24,7 @@ pub(super) struct Size {
 }
 
 #[derive(Copy, Clone)]
-struct Proposed {
+struct ProposedSize {
     permits: usize,
     /// Whether it is under way. What has ended without an answer may have been applied, or not.
     is_pending: bool,
@@ -51,10 +51,10 @@ impl Size {
     }
 
     /// The handle is changing it to that.
-    pub(super) fn propose(&self, permits: usize) -> Proposal<'_> {
+    pub(super) fn propose(&self, permits: usize) -> SizeChange<'_> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
-        lock(&self.proposed).insert(number, Proposed { permits, is_pending: true });
-        Proposal { size: self, number, process: Process::present() }
+        lock(&self.proposed).insert(number, ProposedSize { permits, is_pending: true });
+        SizeChange { size: self, number, process: Process::present() }
     }
 
     /// Tells when the handle has changed it, or has failed to.
@@ -74,13 +74,13 @@ impl Size {
 }
 
 /// A change on its way. Dropped, it has ended without an answer: the server may have the one or the other.
-pub(super) struct Proposal<'a> {
+pub(super) struct SizeChange<'a> {
     size: &'a Size,
     number: u64,
     process: Process,
 }
 
-impl Proposal<'_> {
+impl SizeChange<'_> {
     /// The server has it.
     pub(super) fn settle(self) {
         let Size { agreed, proposed, changes, .. } = self.size;
@@ -98,7 +98,7 @@ impl Proposal<'_> {
     }
 }
 
-impl Drop for Proposal<'_> {
+impl Drop for SizeChange<'_> {
     fn drop(&mut self) {
         // In a forked child the lock may be held by a thread that stayed with the parent.
         if !self.process.is_present() {
@@ -107,7 +107,7 @@ impl Drop for Proposal<'_> {
         let mut proposed = lock(&self.size.proposed);
         let Some(ended) = proposed.remove(&self.number) else { return };
         proposed.retain(|_, other| other.is_pending || other.permits != ended.permits);
-        proposed.insert(self.number, Proposed { is_pending: false, ..ended });
+        proposed.insert(self.number, ProposedSize { is_pending: false, ..ended });
         drop(proposed);
         self.size.changes.send_replace(());
     }

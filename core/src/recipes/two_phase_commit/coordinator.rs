@@ -146,11 +146,20 @@ pub(super) async fn recover(commits: &Arc<Commits>) -> Result<Vec<CommitTransact
     let ids = names(&mut call, &layout.transactions()).await?;
     let present = names(&mut call, &layout.coordinators()).await?;
     // Should this end half-way, what is dropped here is ours and in nobody's hand: the next one answers it.
-    let mut taken = Vec::new();
+    let (mut taken, mut denied) = (Vec::new(), None);
     let mut has_looked = false;
     for id in list_orphans(layout, &mut call, &own, &present, ids).await? {
         let taking = take_over(commits, &mut call, &id, &own, &present, &mut has_looked);
-        let Some((hand, header, stat)) = taking.await? else { continue };
+        let (hand, header, stat) = match taking.await {
+            Ok(Some(taken)) => taken,
+            Ok(None) => continue,
+            // One that nobody here may take over hides no other.
+            Err(error) if error.kind() == ErrorKind::Denied => {
+                denied.get_or_insert(error);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         let now = session.now();
         let deadline = commits.servers_time.deadline(&header, &stat, now);
         let key = header.key(&id);
@@ -175,6 +184,9 @@ pub(super) async fn recover(commits: &Arc<Commits>) -> Result<Vec<CommitTransact
     taken.iter().for_each(CommitTransaction::attend);
     // Those that others have taken over, or are done with.
     taken.extend(take_committed(commits));
+    if let (true, Some(denied)) = (taken.is_empty(), denied) {
+        return Err(denied);
+    }
     if !taken.is_empty() {
         let commits = commits.clone();
         drop(session.clone().in_background(async move {

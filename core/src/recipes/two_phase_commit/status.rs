@@ -8,7 +8,7 @@ use super::layout::{CommitMode, Decision, Header, Outcome, TransactionLayout};
 use super::nodes::{AT_ONCE, ReadNode, all_of, if_there, is_there, names, node};
 use super::ownership::Commits;
 use super::transaction::{WrittenDecision, missing, write_decision};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::session::call::Call;
 use crate::session::skipped_nodes::Flaw;
 use crate::session::wire::{Flight, Stat, WireError};
@@ -284,8 +284,8 @@ pub(super) async fn write_abort(commits: &Arc<Commits>, id: &str, reason: &str) 
         let header = data(&mut call, &node).await?.and_then(|data| Header::parse(&data));
         let Some(header) = header else { return Err(missing(&node)) };
         if before.as_ref() == Some(&header.nonce) {
-            // Somebody has deleted what was below it by hand.
-            return Err(missing(&node));
+            let message = "there is nothing to decide: a part of this transaction was deleted by hand; ask its sites how it ended";
+            return Err(Error::new(ErrorKind::NoNode, message).with_path(node));
         }
         let aborted = Decision::abort(&*reason);
         let written = write_decision(layout, &mut call, &header.key(id), aborted, Vec::new()).await?;
