@@ -1,9 +1,10 @@
-//! MoveRequests those before us to move behind us: candidates of a lower priority.
+//! Asks those before us to move behind us: candidates of a lower priority.
 //!
 //! 1. Who is first in order leads, whatever its priority: what changes is who stands where. So exclusion, epochs and observers are
 //!    what they are without priorities, and so are the participants of others.
 //! 2. A candidate that has stood for a while (see [`SETTLING`]) asks each candidate of ours before it that is lower, as in
-//!    `revocation`. The names say who that is. A candidate before it that is as high asks for itself.
+//!    `revocation`. The names say who that is. A candidate before it that is as high asks for itself. Until it has asked, its session
+//!    is kept certain as that of one who is next.
 //! 3. A waiting one that is asked makes a new node at the end, and then deletes the old one: it stands all the time. From there it
 //!    asks, and is asked, as everybody.
 //! 4. The first in order, who leads, is asked when nobody stands between: whoever asks is then the next to lead, and the gap is
@@ -47,12 +48,21 @@ pub(super) struct MoveRequests {
     pending: Option<Moment>,
     /// Whether the first of all is the only one before it.
     is_next: bool,
+    /// Since when something is due that it does not do, as it could not lead.
+    in_doubt: Option<Moment>,
 }
 
 impl MoveRequests {
     /// It stands from now on.
     pub(super) fn new(now: Moment) -> MoveRequests {
-        MoveRequests { since: now, lower: Vec::new(), asked: Vec::new(), pending: None, is_next: false }
+        MoveRequests {
+            since: now,
+            lower: Vec::new(),
+            asked: Vec::new(),
+            pending: None,
+            is_next: false,
+            in_doubt: None,
+        }
     }
 
     /// A list says who is before it: `first` the first of all.
@@ -85,12 +95,14 @@ impl MoveRequests {
 
     /// Asks those that are to be asked, and deletes those that have not moved.
     pub(super) async fn act(&mut self, place: &Place, call: &mut Call, verb: &str) -> Result<()> {
-        if !place.server_session.is_firm() {
-            // Who could not lead asks nobody.
+        // Who could not lead asks nobody.
+        let doubted = *self.in_doubt.get_or_insert_with(|| call.now());
+        if !place.server_session.is_firm_enough(doubted) {
             self.since = call.now();
             self.pending = self.pending.map(|_| call.now());
             return Ok(());
         }
+        self.in_doubt = None;
         if self.lower.is_empty() {
             self.delete(place, call, verb).await
         } else {

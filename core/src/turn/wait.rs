@@ -265,7 +265,7 @@ impl Wait<'_> {
                 // Past the end of the range it is looked at again: that tells which of those ahead have gone.
                 names.take_if(|_| !node.entry.is_late());
                 self.tell(request, call, &ahead);
-                interest = (ahead.count <= 1).then(|| server_session.interest(&node.path));
+                interest = self.needs_certainty(&ahead).then(|| server_session.interest(&node.path));
             }
             if ahead.count == 0 {
                 let since = *first_since.get_or_insert_with(|| call.now());
@@ -301,6 +301,7 @@ impl Wait<'_> {
                 call.waits_at(request.path, server_session);
                 if let Some(asking) = self.asking.as_mut().filter(|asking| asking.is_due(call.now())) {
                     Box::pin(asking.act(self.place, call, request.verb)).await?;
+                    interest = interest.filter(|_| self.needs_certainty(&ahead));
                 }
                 // In a box, as who waits in memory needs none.
                 match Box::pin(self.news(call, request.verb, link)).await? {
@@ -322,6 +323,11 @@ impl Wait<'_> {
                 return Ok(WaitOutcome::Gone);
             }
         }
+    }
+
+    /// Of who stands further back the session need not be certain, unless it is to ask others to move.
+    fn needs_certainty(&self, ahead: &Ahead) -> bool {
+        ahead.count <= 1 || self.asking.as_ref().is_some_and(|asking| asking.due().is_some())
     }
 
     /// Says who is first and how many are ahead, for those who ask how the wait stands.

@@ -132,6 +132,33 @@ async fn who_was_killed_while_it_waited_keeps_nobody_back() {
     }
 }
 
+/// By the time that it asks, the lease of a session that beats for nothing is not certain for long.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_stands_behind_several_asks_them_whatever_its_session_timeout_is() {
+    for ground in grounds() {
+        let long = Duration::from_secs(20);
+        let (first, second, best) =
+            (ground.client(long).await, ground.client(long).await, ground.client(TWO).await);
+        let (leader, waits, highest) = (candidate(&first, 0), candidate(&second, 0), candidate(&best, 5));
+        let mut running = vec![leads(&leader)];
+        eventually("it leads", || leader.is_leader()).await;
+        running.push(leads(&waits));
+        eventually("it stands", || ground.nodes_under(PATH).len() == 2).await;
+        // It has said nothing for a while but that it is there.
+        tokio::time::sleep(TWO).await;
+        running.push(leads(&highest));
+        eventually("it leads", || highest.is_leader()).await;
+        assert_eq!(ground.requests_of(&best, "setData").len(), 2, "it has asked both");
+        for election in [&waits, &leader, &highest] {
+            election.cancel();
+        }
+        for running in running {
+            soon("it ends", running).await.expect("joined");
+        }
+        ground.assert_nothing_left("/elections").await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_ours_is_neither_asked_nor_deleted_nor_passed() {
     let server = server();
