@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{Lease, LeaseTerms};
 use crate::session::clock::Moment;
+use crate::session::wire::WireError;
 
 /// One step of the model.
 const STEP: u64 = 4;
@@ -36,10 +37,17 @@ fn moment(ms: u64) -> Moment {
     Moment::START + Duration::from_millis(ms)
 }
 
+/// What a transport without a rule of its own makes of the answer to a beat when the leader has ended the session.
+fn refused_in_a_part() -> WireError {
+    WireError::Part { index: 0, error: Box::new(WireError::SessionEnded) }
+}
+
 #[derive(Copy, Clone)]
 enum Message {
     /// A request that left the client at that time, or its answer; whether it is a quorum write.
     Request(u64, bool),
+    /// That the session has ended, in the place of the answer to a quorum write that left the client at that time.
+    Refused(u64),
     /// The leader asks who was there.
     Ping,
     /// The session was.
@@ -200,8 +208,14 @@ impl Model {
             self.is_needed = !self.is_needed;
         }
         while let Some(message) = self.to_client.arrived(now) {
-            if let Message::Request(sent, is_beat) = message {
-                self.lease.answered(moment(sent), moment(now), is_beat);
+            match message {
+                Message::Request(sent, is_beat) => {
+                    self.lease.answered(moment(sent), moment(now), is_beat);
+                }
+                Message::Refused(sent) if refused_in_a_part().is_verdict() => {
+                    self.lease.answered(moment(sent), moment(now), true);
+                }
+                Message::Refused(_) | Message::Ping | Message::Touch => {}
             }
         }
         // What is due, and now and then something that the user asks for.
@@ -246,7 +260,7 @@ impl Model {
                                 self.to_leader.send(arrival, Message::Touch)
                             }
                             Message::Ping | Message::Touch => {}
-                            answer @ Message::Request(..) => {
+                            answer @ (Message::Request(..) | Message::Refused(_)) => {
                                 let arrival = now + self.latency();
                                 self.to_client.send(arrival, answer);
                             }
@@ -273,6 +287,9 @@ impl Model {
                 2 => {
                     while let Some(message) = self.to_leader.arrived(now) {
                         match message {
+                            Message::Request(sent, true) if self.ended.is_some() => {
+                                self.from_leader.send(arrival, Message::Refused(sent));
+                            }
                             _ if self.ended.is_some() => {}
                             Message::Touch => {
                                 self.expiry = (now + self.timeout).next_multiple_of(self.rounding);

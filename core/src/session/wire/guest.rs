@@ -487,9 +487,11 @@ impl From<zk::MultiWriteError> for WireError {
     fn from(error: zk::MultiWriteError) -> WireError {
         match error {
             zk::MultiWriteError::RequestFailed { source } => source.into(),
-            zk::MultiWriteError::OperationFailed { index, source } => {
-                WireError::Part { index, error: Box::new(source.into()) }
-            }
+            zk::MultiWriteError::OperationFailed { index, source } => match WireError::from(source) {
+                // As in our own transport.
+                error if error.is_unanswered() => error,
+                error => WireError::Part { index, error: Box::new(error) },
+            },
         }
     }
 }

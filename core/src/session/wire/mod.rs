@@ -474,15 +474,16 @@ impl WireError {
 
     /// Whether the quorum itself decided this: then the answer also proves that the session was alive.
     pub(crate) fn is_verdict(&self) -> bool {
-        matches!(
-            self,
+        match self {
             WireError::NoNode
-                | WireError::NodeExists
-                | WireError::BadVersion
-                | WireError::NotEmpty
-                | WireError::EphemeralParent
-                | WireError::Part { .. }
-        )
+            | WireError::NodeExists
+            | WireError::BadVersion
+            | WireError::NotEmpty
+            | WireError::EphemeralParent => true,
+            // Any part: what is refused in a transaction, its leader refuses. But it may say that the session is about to end.
+            WireError::Part { error, .. } => !error.is_unanswered(),
+            _ => false,
+        }
     }
 
     /// Why no session came about, in words.

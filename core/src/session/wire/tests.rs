@@ -22,6 +22,17 @@ fn a_quota_that_is_used_up_is_the_users_business() {
     assert!(error.to_string().contains("quota"), "{error}");
 }
 
+#[test]
+fn a_refusal_because_the_session_ends_proves_no_life() {
+    let part = |error| WireError::Part { index: 0, error: Box::new(error) };
+    for verdict in [WireError::NoNode, part(WireError::NoNode), part(WireError::NoAuth)] {
+        assert!(verdict.is_verdict(), "{verdict:?}");
+    }
+    for other in [WireError::SessionEnded, part(WireError::SessionEnded), part(WireError::ConnectionLoss)] {
+        assert!(!other.is_verdict(), "{other:?}");
+    }
+}
+
 const OPEN: AclChoice = AclChoice::Open;
 const PERSISTENT: CreateMode = CreateMode::Persistent;
 

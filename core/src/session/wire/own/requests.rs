@@ -231,7 +231,12 @@ fn applied(results: Vec<WriteResult<'_>>, chroot: &str) -> Result<Vec<Applied>, 
             WriteResult::Set(stat) => all.push(Applied::Set(stat)),
             WriteResult::Checked => all.push(Applied::Checked),
             WriteResult::Failed(code) if its_own(code) => {
-                return Err(WireError::Part { index, error: Box::new(refusal(code)) });
+                let error = refusal(code);
+                // That is of no part: a leader that is about to end the session refuses what comes first. The quorum decided nothing.
+                return Err(match error.is_unanswered() {
+                    true => error,
+                    false => WireError::Part { index, error: Box::new(error) },
+                });
             }
             WriteResult::Failed(_) => others_failed = true,
         }
@@ -473,5 +478,22 @@ impl<C: Channel> Wire for OwnSession<C> {
             }
             Ok(())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(codes: &[i32]) -> Result<Vec<Applied>, WireError> {
+        applied(codes.iter().map(|code| WriteResult::Failed(*code)).collect(), "")
+    }
+
+    #[test]
+    fn a_part_that_says_that_the_session_has_ended_says_so_of_the_transaction() {
+        let others = Code::RuntimeInconsistency as i32;
+        assert_eq!(answer(&[Code::SessionExpired as i32, others]), Err(WireError::SessionEnded));
+        let missing = WireError::Part { index: 1, error: Box::new(WireError::NoNode) };
+        assert_eq!(answer(&[0, Code::NoNode as i32, others]), Err(missing));
     }
 }
