@@ -294,8 +294,6 @@ async fn delete_asked(call: &mut Call, verb: &str, node: &str, czxid: i64) -> Re
         let (settled, found) = (server_session.settle(node), server_session.exists(node));
         let settled = match call.receive(verb, settled).await? {
             Err(WireError::NoNode) => return Ok(false),
-            // That it may not be read does not keep it from being there.
-            Err(WireError::NoAuth) => Ok(()),
             settled => settled,
         };
         let found = call.receive(verb, found).await?;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::access::set_access;
+use crate::support::access::{NO_READING, set_access};
 use crate::support::ground::grounds;
 use crate::support::{client, client_with, eventually, nodes_under, server, soon};
 use zkrecipes::{Client, CreateMode, Discovery, ErrorKind, Instance, PickBy, Service, ServiceType, drive};
@@ -99,6 +99,25 @@ async fn a_registration_that_is_dropped_on_its_way_leaves_nothing_behind() {
             server.clear_faults();
         }
     }
+}
+
+/// The quorum says so, and with that all that was asked before has been decided.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registration_that_is_dropped_is_taken_back_also_where_its_parent_may_not_be_read() {
+    let server = server();
+    let client = client(&server).await;
+    client.nodes().ensure(WEB).await.expect("there");
+    set_access(&server.connect_string(), WEB, NO_READING);
+    let slow = server.inject(Fault::delay_reply("create2", Duration::from_millis(300)));
+    let discovery = of(&client);
+    let registering = tokio::spawn(async move {
+        drive::register(&discovery, web("a").service_type(ServiceType::DynamicSequential)).await
+    });
+    eventually("it is made", || server.fault_fired(slow)).await;
+    let lost = server.inject(Fault::drop_before("delete").path("/services/web/a*"));
+    registering.abort();
+    eventually("its deletion is lost", || server.fault_fired(lost)).await;
+    eventually("it is taken back", || nodes_under(&server, WEB).is_empty()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
