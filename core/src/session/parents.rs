@@ -84,7 +84,7 @@ impl Session {
                         server_session.set_may_delete_below(top.to_owned(), true);
                     }
                     if self.options.access() != AclChoice::Open {
-                        server_session.vouch_for(top, Some(created.czxid).filter(|czxid| *czxid > 0));
+                        server_session.vouch_for(top, Some(created.czxid));
                     }
                     missing.pop();
                 }

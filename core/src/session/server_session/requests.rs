@@ -118,7 +118,8 @@ impl ServerSession {
         if vouched.len() >= MOST_PARENTS {
             vouched.clear();
         }
-        vouched.insert(parent.to_owned(), czxid);
+        // Some answers do not tell it, and no node has that one.
+        vouched.insert(parent.to_owned(), czxid.filter(|czxid| *czxid > 0));
     }
 
     /// An answer tells which node the parent is. Another one than was vouched for may have another access list.

@@ -260,3 +260,16 @@ async fn a_chore_that_panics_keeps_no_close_waiting() {
     drop(server_session.in_background(async { panic!("on purpose") }));
     tokio::time::timeout(Duration::from_secs(10), server_session.until_tidy()).await.expect("tidy");
 }
+
+#[tokio::test]
+async fn a_parent_of_which_no_answer_told_what_node_it_is_is_known_by_the_next_list() {
+    let script = AnswersSync { generation: Arc::default(), syncs: Arc::default() };
+    let server_session = server_session_over(script);
+    for unknown in [None, Some(0), Some(-1)] {
+        server_session.vouch_for("/parent", unknown);
+        server_session.saw_parent("/parent", 7);
+        assert!(server_session.is_vouched_for("/parent"), "{unknown:?}");
+        server_session.saw_parent("/parent", 8);
+        assert!(!server_session.is_vouched_for("/parent"), "another one by now");
+    }
+}
