@@ -107,7 +107,8 @@ impl Display for Record {
 
 type Ear = Box<dyn Fn(&Record) + Send + Sync>;
 
-/// Somebody who listens, or did. They stay in memory: a list without a lock can be read in a forked child, too.
+/// Somebody who listens, or did. They stay in memory, each with its ear: a list without a lock can be read in a forked child, too,
+/// and nobody knows there whether one of them is just being told.
 struct ListenerNode {
     level: AtomicU8,
     ear: Ear,
