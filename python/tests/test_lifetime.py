@@ -119,6 +119,49 @@ def test_a_callback_of_waits_keeps_its_lock_until_it_is_unsubscribed(client: zkr
     eventually(lambda: contenders(client, "/lock") == 0)
 
 
+def test_a_callback_of_states_keeps_its_client_until_that_is_closed(hosts: str) -> None:
+    class Watcher:
+        def __init__(self) -> None:
+            self.client = zkrecipes.Client(hosts)
+            self.client.on_state(self.changed)
+
+        def changed(self, state: zkrecipes.State) -> None:
+            pass
+
+    def is_gone() -> bool:
+        gc.collect()
+        # What a thread of the library let go of is forgotten by the next call.
+        zkrecipes.Client.version()
+        return gone() is None
+
+    watcher = Watcher()
+    gone = weakref.ref(watcher)
+    watcher.client.close(15)
+    del watcher
+    eventually(is_gone)
+
+
+def test_a_callback_of_states_keeps_its_client_of_asyncio_until_that_is_closed(hosts: str) -> None:
+    class Watcher:
+        async def watch(self) -> None:
+            async with zkrecipes.aio.Client(hosts) as self.client:
+                self.client.on_state(self.changed)
+
+        def changed(self, state: zkrecipes.State) -> None:
+            pass
+
+    def is_gone() -> bool:
+        gc.collect()
+        zkrecipes.Client.version()
+        return gone() is None
+
+    watcher = Watcher()
+    gone = weakref.ref(watcher)
+    asyncio.run(watcher.watch())
+    del watcher
+    eventually(is_gone)
+
+
 def test_no_class_tells_the_collector_what_it_has() -> None:
     """With optimization, functions that do the same become one, and pyo3 finds the function of a base class by its
     address: where one class between others has `__traverse__` of its own, the collector goes round in circles until

@@ -187,7 +187,8 @@ class SessionBase:
     def on_state(self, callback: Callable[[State], object]) -> Callable[[], None]:
         """Calls `callback(state)` at each change of state; returns a function that unsubscribes. Callbacks run one at a time on
         a thread of the library; what they raise is logged. They must not block. On asyncio they run on the loop, and may be
-        coroutine functions, which are run as tasks.
+        coroutine functions, which are run as tasks. One that refers to the client keeps it until it is unsubscribed or the
+        client is closed.
         """
     @staticmethod
     def version() -> str:
