@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import json
 import os
 import signal
 import subprocess
@@ -291,6 +292,35 @@ def test_an_interrupted_site_is_told_again(connect: Callable[..., zkrecipes.Clie
         proposal = told[0] if told else site.next(timeout=10)
         proposal.vote_abort("enough")
         proposal.acknowledge()
+
+
+def test_an_interrupt_while_a_state_of_a_feed_is_made_loses_none(
+    client: zkrecipes.Client, hosts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = json.loads
+
+    def interrupted(*arguments: Any) -> None:
+        monkeypatch.setattr(json, "loads", loads)
+        raise Rung
+
+    discovery = client.discovery("/services")
+    discovery.register(zkrecipes.Service("web", "10.0.0.7", payload={"zone": "b"}))
+    with ThreadPoolExecutor(1) as pool, discovery.watch("web") as feed:
+        monkeypatch.setattr(json, "loads", interrupted)
+        with pytest.raises(Rung):
+            next(feed)
+        (found,) = pool.submit(next, feed).result(15)
+        assert found.payload == {"zone": "b"}
+
+    async def body() -> None:
+        async with aio.Client(hosts) as other, contextlib.aclosing(other.discovery("/services").watch("web")) as feed:
+            monkeypatch.setattr(json, "loads", interrupted)
+            with pytest.raises(Rung):
+                await anext(feed)
+            (found,) = await asyncio.wait_for(anext(feed), 15)
+            assert found.payload == {"zone": "b"}
+
+    asyncio.run(body())
 
 
 def test_an_interrupt_while_an_answer_arrives_ends_the_loop_and_loses_nothing(

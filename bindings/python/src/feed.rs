@@ -30,7 +30,7 @@ struct State<T> {
     not_received: Option<Result<T>>,
 }
 
-impl<T: Answer> Source<T> {
+impl<T: Answer + Clone> Source<T> {
     async fn next(self: Arc<Self>) -> Result<Option<Item>> {
         let mut turn = Turn {
             state: Some(self.state.clone().lock_owned().await),
@@ -64,13 +64,13 @@ impl<T: Answer> Source<T> {
 }
 
 /// Whoever asks the feed, until the item has been received: what comes after it must not overtake it.
-struct Turn<T: Answer> {
+struct Turn<T: Answer + Clone> {
     state: Option<OwnedMutexGuard<State<T>>>,
     source: Arc<Source<T>>,
     process: drive::Process,
 }
 
-impl<T: Answer> Drop for Turn<T> {
+impl<T: Answer + Clone> Drop for Turn<T> {
     fn drop(&mut self) {
         let state = self.state.take();
         if !self.process.is_present() {
@@ -92,7 +92,7 @@ trait Pull: Send + Sync {
     fn close(&self);
 }
 
-impl<T: Answer> Pull for Source<T> {
+impl<T: Answer + Clone> Pull for Source<T> {
     fn pull(self: Arc<Self>) -> Next {
         Box::pin(self.next())
     }
@@ -110,21 +110,26 @@ trait Receive: Send {
 }
 
 /// Goes back where it came from if nobody receives it: an error, too.
-struct OnItsWay<T: Answer> {
+struct OnItsWay<T: Answer + Clone> {
     item: Option<Result<T>>,
     turn: Turn<T>,
 }
 
-impl<T: Answer> Receive for OnItsWay<T> {
+impl<T: Answer + Clone> Receive for OnItsWay<T> {
     fn receive(mut self: Box<Self>, py: Python<'_>) -> Answered {
-        let item = self.item.take().transpose();
+        // Python code makes the object, and what a handler of a signal raises there is no answer: the item goes back then.
+        let answer = match &self.item {
+            Some(Ok(item)) => item.clone().answer(py)?,
+            _ => py.None(),
+        };
+        let failure = self.item.take().and_then(Result::err);
         // The next one may ask.
         drop(self);
-        item.or_raise(py)?.answer(py)
+        failure.map_or(Ok(answer), Err).or_raise(py)
     }
 }
 
-impl<T: Answer> Drop for OnItsWay<T> {
+impl<T: Answer + Clone> Drop for OnItsWay<T> {
     fn drop(&mut self) {
         if let (Some(item), Some(state)) = (self.item.take(), &mut self.turn.state) {
             state.not_received = Some(item);
@@ -143,7 +148,7 @@ two_faces!(FeedBase, Feed);
 
 impl FeedBase {
     /// What a verb of the core follows.
-    pub fn follow<T: Answer>(
+    pub fn follow<T: Answer + Clone>(
         py: Python<'_>,
         origin: &Origin,
         watch: impl FnOnce() -> Result<zkrecipes::Feed<T>>,
