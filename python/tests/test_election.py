@@ -16,7 +16,7 @@ import pytest
 import zkrecipes
 from conftest import Connect, eventually
 from test_aio import run
-from zkrecipes import aio
+from zkrecipes import _leading, aio
 from zkrecipes.testing import EmbeddedServer
 
 
@@ -632,6 +632,91 @@ def test_a_check_of_whatever_end_counts_as_not_healthy(
         election.run(work, healthy)
     with election.campaign(timeout=15):
         pass
+
+
+def leads(election: zkrecipes.Election) -> bool:
+    begun = threading.Event()
+
+    def work(leadership: zkrecipes.Leadership) -> None:
+        begun.set()
+        election.cancel()
+
+    running = threading.Thread(target=election.run, args=(work,))
+    running.start()
+    has_led = begun.wait(15)
+    election.cancel()
+    running.join(15)
+    return has_led
+
+
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_a_run_whose_check_cannot_begin_leaves_its_candidate_healthy(
+    client: zkrecipes.Client, monkeypatch: pytest.MonkeyPatch, has_begun: bool
+) -> None:
+    class NoThread(Exception):
+        pass
+
+    begin = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        monkeypatch.undo()
+        if has_begun:
+            begin(thread)
+        raise NoThread
+
+    election = client.election("/leader")
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(NoThread):
+        election.run(lambda leadership: None, lambda: False)
+    eventually(lambda: not any(thread.name == "zkrecipes healthy" for thread in threading.enumerate()))
+    assert leads(election)
+
+
+def test_a_run_that_is_interrupted_as_its_check_is_to_end_leaves_its_candidate_healthy(
+    client: zkrecipes.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = _leading.Checks.end
+
+    def interrupted(checks: _leading.Checks) -> None:
+        monkeypatch.setattr(_leading.Checks, "end", end)
+        raise KeyboardInterrupt
+
+    election = client.election("/leader")
+    monkeypatch.setattr(_leading.Checks, "end", interrupted)
+    asked: list[None] = []
+
+    def healthy() -> bool:
+        asked.append(None)
+        if len(asked) > 2:
+            election.cancel()
+        return False
+
+    with pytest.raises(KeyboardInterrupt):
+        election.run(lambda leadership: None, healthy)
+    eventually(lambda: not any(thread.name == "zkrecipes healthy" for thread in threading.enumerate()))
+    assert leads(election)
+
+
+def test_a_check_that_is_over_when_its_run_is_says_nothing_last() -> None:
+    says, goes_on = threading.Event(), threading.Event()
+    said: list[bool] = []
+
+    class Candidate:
+        _health_interval = 0.001
+
+        def _set_healthy(self, is_healthy: bool) -> None:
+            if not is_healthy:
+                says.set()
+                goes_on.wait(15)
+            said.append(is_healthy)
+
+    answers = [True]
+    checks = _leading.Checks(Candidate(), lambda: answers.pop() if answers else False)  # type: ignore[arg-type]
+    assert says.wait(15)
+    checks.end()
+    goes_on.set()
+    eventually(lambda: said == [True, True, False, True])
+    eventually(lambda: not any(thread.name == "zkrecipes healthy" for thread in threading.enumerate()))
 
 
 def test_the_signal_waits_for_no_other_callback(connect: Connect) -> None:

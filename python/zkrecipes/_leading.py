@@ -59,23 +59,31 @@ class Checks:
 
     def __init__(self, election: _native.Election, healthy: Callable[[], object]) -> None:
         self._election, self._healthy = election, healthy
-        self._over = threading.Event()
-        self._saying = threading.Lock()
         self._failures = _HealthFailures()
-        # On the thread of the run: what is no Exception ends that.
-        self._ask(Exception)
-        threading.Thread(target=self._check, name="zkrecipes healthy", daemon=True).start()
+        self._is_over = False
+        # Ctrl-C cannot come between what happens when it is let go, as it can in an Event.
+        self._until_over = threading.Lock()
+        self._until_over.acquire()
+        try:
+            # On the thread of the run: what is no Exception ends that.
+            self._ask(Exception)
+            threading.Thread(target=self._check, name="zkrecipes healthy", daemon=True).start()
+        except BaseException:
+            self.end()
+            raise
 
     def _check(self) -> None:
-        while not self._over.wait(self._election._health_interval):
+        while not self._until_over.acquire(timeout=self._election._health_interval):
             # Nobody would hear of the end of this thread.
             self._ask(BaseException)
 
     def _ask(self, caught: type[BaseException]) -> None:
         is_healthy = self._is_true(caught)
-        with self._saying:
-            if not self._over.is_set():
-                self._election._set_healthy(is_healthy)
+        if not self._is_over:
+            self._election._set_healthy(is_healthy)
+        # It may have ended just before that was said.
+        if self._is_over:
+            self._election._set_healthy(True)
 
     def _is_true(self, caught: type[BaseException]) -> bool:
         try:
@@ -87,13 +95,11 @@ class Checks:
         return is_true
 
     def end(self) -> None:
-        try:
-            with self._saying:
-                self._over.set()
-        finally:
-            # Also if Ctrl-C comes meanwhile.
-            self._over.set()
-            self._election._set_healthy(True)
+        """Can be done again, where Ctrl-C came meanwhile."""
+        self._is_over = True
+        self._election._set_healthy(True)
+        if self._until_over.locked():
+            self._until_over.release()
 
 
 class _HealthFailures:

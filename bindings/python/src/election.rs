@@ -258,7 +258,9 @@ context_manager! { Election,
         let healthy = callback::function("healthy", healthy, Face::Blocking)?;
         let checks = slf.py().import("zkrecipes._leading")?.getattr("Checks")?.call1((slf, healthy))?;
         let led = lead(&terms, work);
-        checks.call_method0("end").and(led)
+        let end = || checks.call_method0("end");
+        // Ctrl-C may come before it has done anything.
+        end().or_else(|interrupted| end().and(Err(interrupted))).and(led)
     }
 
     #[doc = doc_of!(Election.leading)]
