@@ -149,6 +149,55 @@ def test_a_flag_is_nobodys_number(client: zkrecipes.Client, flag: Any) -> None:
         assert isinstance(caught.value, TypeError)
 
 
+class Number:
+    """One of another library."""
+
+    def __init__(self, number: int | BaseException) -> None:
+        self.number = number
+
+    def __index__(self) -> int:
+        if isinstance(self.number, int):
+            return self.number
+        raise self.number
+
+    def __float__(self) -> float:
+        return float(self.__index__())
+
+
+def test_a_number_of_another_library_counts(client: zkrecipes.Client) -> None:
+    two: Any = Number(2)
+    assert len(client.partitioner("/partitions", two).owners()) == 2
+    assert client.semaphore("/permits", two).permits == 2
+    client.barrier("/barrier").wait(two)
+    nothing: Any = Number(TypeError())
+    with pytest.raises(zkrecipes.InvalidType, match="partitions"):
+        client.partitioner("/partitions", nothing)
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, ZeroDivisionError])
+def test_what_a_value_raises_that_is_asked_for_its_number_is_raised(
+    client: zkrecipes.Client, raised: type[BaseException]
+) -> None:
+    class Items:
+        def __iter__(self) -> None:
+            raise raised
+
+    number: Any = Number(raised())
+    items: Any = Items()
+    verbs: list[Callable[[], object]] = [
+        lambda: client.lock("/lock").acquire(timeout=number),
+        lambda: client.semaphore("/permits", number),
+        lambda: client.partitioner("/partitions", number),
+        lambda: client.partitioner("/partitions", items),
+        lambda: client.queue("/queue").put_many(items),
+        lambda: client.queue("/queue").ack_many(items),
+        lambda: client.multi_lock(items),
+    ]
+    for verb in verbs:
+        with pytest.raises(raised):
+            verb()
+
+
 def test_the_root_is_neither_created_nor_deleted(client: zkrecipes.Client) -> None:
     nodes = client.nodes
     verbs: list[Callable[[], object]] = [

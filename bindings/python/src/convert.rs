@@ -3,9 +3,9 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyMemoryView, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyIterator, PyMemoryView, PyString};
 use zkrecipes::{CreateMode, Error};
 
 use crate::answer::is_contender;
@@ -48,6 +48,14 @@ fn refuse_flag(argument: &str, wanted: &str, value: Arg) -> PyResult<()> {
     }
 }
 
+/// Whether this says that a value is no number that was asked for. Whatever else its methods raise, such as the
+/// `KeyboardInterrupt` of a handler, is not about that.
+fn is_refusal(py: Python<'_>, failure: &PyErr) -> bool {
+    failure.is_instance_of::<PyTypeError>(py)
+        || failure.is_instance_of::<PyValueError>(py)
+        || failure.is_instance_of::<PyOverflowError>(py)
+}
+
 fn integer<'py, T: FromPyObjectOwned<'py>>(
     argument: &str,
     wanted: &str,
@@ -56,7 +64,9 @@ fn integer<'py, T: FromPyObjectOwned<'py>>(
     refuse_flag(argument, wanted, value)?;
     value.extract::<T>().map_err(|failure| {
         let failure: PyErr = failure.into();
-        if failure.is_instance_of::<PyTypeError>(value.py()) {
+        if !is_refusal(value.py(), &failure) {
+            failure
+        } else if failure.is_instance_of::<PyTypeError>(value.py()) {
             wrong_type(argument, wanted, value)
         } else {
             invalid(value.py(), argument, format!("must be {wanted}"))
@@ -109,7 +119,9 @@ pub fn version(argument: &str, value: Option<Arg>) -> PyResult<Option<i32>> {
 fn number(argument: &str, wanted: &str, value: Arg) -> PyResult<f64> {
     refuse_flag(argument, wanted, value)?;
     value.extract::<f64>().map_err(|failure| {
-        if failure.is_instance_of::<PyOverflowError>(value.py()) {
+        if !is_refusal(value.py(), &failure) {
+            failure
+        } else if failure.is_instance_of::<PyOverflowError>(value.py()) {
             invalid(value.py(), argument, "is too large a number of seconds")
         } else {
             wrong_type(argument, wanted, value)
@@ -157,6 +169,18 @@ pub fn payload(argument: &str, value: Arg) -> PyResult<Vec<u8>> {
     Err(wrong_type(argument, "bytes or a str", value))
 }
 
+/// What goes through an iterable.
+pub fn items_of<'py>(
+    argument: &str,
+    wanted: &str,
+    value: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyIterator>> {
+    value.try_iter().map_err(|failure| match failure.is_instance_of::<PyTypeError>(value.py()) {
+        true => wrong_type(argument, wanted, value),
+        false => failure,
+    })
+}
+
 /// Several of them.
 pub fn payloads(argument: &str, value: Arg) -> PyResult<Vec<Vec<u8>>> {
     let wanted = "an iterable of bytes and str";
@@ -164,7 +188,7 @@ pub fn payloads(argument: &str, value: Arg) -> PyResult<Vec<Vec<u8>>> {
     if payload(argument, value).is_ok() {
         return Err(wrong_type(argument, wanted, value));
     }
-    let items = value.try_iter().map_err(|_| wrong_type(argument, wanted, value))?;
+    let items = items_of(argument, wanted, value)?;
     items.map(|item| payload(argument, &item?)).collect()
 }
 
@@ -175,13 +199,25 @@ pub fn texts(argument: &str, value: Arg) -> PyResult<Vec<String>> {
     if payload(argument, value).is_ok() {
         return Err(wrong_type(argument, wanted, value));
     }
-    let items = value.try_iter().map_err(|_| wrong_type(argument, wanted, value))?;
+    let items = items_of(argument, wanted, value)?;
     items.map(|item| text(argument, &item?)).collect()
+}
+
+/// Whether it counts, and has no items: a number of another library's, which is no `int`.
+fn is_number_only(value: Arg) -> PyResult<bool> {
+    if !value.hasattr("__index__")? {
+        return Ok(false);
+    }
+    match value.try_iter() {
+        Ok(_) => Ok(false),
+        Err(failure) if failure.is_instance_of::<PyTypeError>(value.py()) => Ok(true),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// Names of partitions, or how many.
 pub fn partitions(argument: &str, value: Arg) -> PyResult<zkrecipes::Partitions> {
-    if value.is_instance_of::<pyo3::types::PyInt>() {
+    if value.is_instance_of::<PyInt>() || is_number_only(value)? {
         return size(argument, value).map(Into::into);
     }
     texts(argument, value).map(Into::into)
@@ -226,7 +262,7 @@ pub fn each<T>(
     value: Arg,
     item: impl Fn(&Bound<'_, PyAny>) -> Option<T>,
 ) -> PyResult<Vec<T>> {
-    let items = value.try_iter().map_err(|_| wrong_type(argument, wanted, value))?;
+    let items = items_of(argument, wanted, value)?;
     items
         .map(|one| {
             let one = one?;

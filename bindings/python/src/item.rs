@@ -10,7 +10,7 @@ use zkrecipes::drive::{self, CancelToken};
 use zkrecipes::{ErrorKind, Nack};
 
 use crate::client::{Origin, warn_unless_exiting};
-use crate::convert::{duration, text, wrong_type};
+use crate::convert::{duration, items_of, text, wrong_type};
 use crate::errors::{OrRaise, guard};
 use crate::face::{Answered, Arg, Face, Fresh, Seed, asyncio_object};
 use crate::generated::TransactionBase;
@@ -100,18 +100,18 @@ impl Drop for Claimed {
 
 /// Several items, of whichever face.
 pub fn several(argument: &str, value: Arg) -> PyResult<Vec<zkrecipes::Item>> {
-    let wrong = |value: Arg| wrong_type(argument, "an iterable of items that were claimed", value);
+    let wanted = "an iterable of items that were claimed";
     let core = |item: &Bound<'_, PyAny>| {
         let claimed = match (item.cast::<Item>(), item.cast::<ItemBase>()) {
             (Ok(item), _) => &item.get().claimed,
             (_, Ok(item)) => &item.get().claimed,
-            _ => return Err(wrong(item)),
+            _ => return Err(wrong_type(argument, wanted, item)),
         };
         // Nobody else may have it by now.
         claimed.is_left.store(true, Ordering::Release);
         Ok(claimed.item.clone())
     };
-    let items = value.try_iter().map_err(|_| wrong(value))?;
+    let items = items_of(argument, wanted, value)?;
     items.map(|item| core(&item?)).collect()
 }
 
