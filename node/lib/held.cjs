@@ -88,10 +88,12 @@ class Held extends Remote {
   /** From writing to reading, for what the `write` side of a read/write lock acquired. */
   async downgrade(options) {
     const signal = check.signalOf('downgrade', options)
-    const native = await attend(this, signal, 'downgrade', [], (native) => native.releaseInBackground())
-    const reading = this.#join(native)
-    this.#over()
-    return reading
+    try {
+      return this.#join(await attend(this, signal, 'downgrade', [], (native) => native.releaseInBackground()))
+    } finally {
+      // Also where it was withdrawn, or had failed, when write had been given back.
+      if (call(this, 'isReleased')) this.#over()
+    }
   }
 
   async [asyncDispose]() {

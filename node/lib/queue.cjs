@@ -135,7 +135,8 @@ class Backlog extends Remote {
   async process(work, options) {
     check.callable('work', work)
     const { concurrency, signal } = check.options('process', options, ['concurrency', 'signal'])
-    const workers = check.count('concurrency', concurrency === undefined ? 1 : concurrency)
+    // Each claims for itself.
+    const workers = check.integer('concurrency', concurrency === undefined ? 1 : concurrency, 1, 10_000)
     await consume(this, work, workers, check.signal(signal))
   }
 

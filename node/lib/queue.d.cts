@@ -39,7 +39,7 @@ export interface PutOptions extends WaitOptions {
 }
 
 export interface ProcessOptions extends SignalOptions {
-  /** How many items are worked on at once, 1 unless told. */
+  /** How many items are worked on at once, 1 unless told and 10,000 at most. */
   concurrency?: number | undefined
 }
 

@@ -141,6 +141,12 @@ promise('one who let go of everything is not kept alive', async (world) => {
   assert.equal(child.output, 'nothing held\n')
 })
 
+promise('one who withdraws a downgrade that has happened is not kept alive', async (world) => {
+  const child = world.child('alive', world.path(), 'withdraws a downgrade that has happened')
+  assert.equal(await child.exit, 0, child.errors)
+  assert.equal(child.output, 'AbortError\nfalse\n')
+})
+
 promise('after unref neither holding nor waiting keeps the process alive, and both end with it', async (world) => {
   const lock = await world.lock()
   const holder = world.child('alive', lock.path, 'holds, unref')

@@ -395,7 +395,7 @@ promise('bad arguments are INVALID', async (world) => {
     named(await rejects(client.priorityQueue(path).put('x', priority), 'INVALID'), 'priority')
   }
   for (const delay of [undefined, null, '5', -1, NaN, Infinity, {}]) named(await rejects(client.delayQueue(path).put('x', delay), 'INVALID'), 'delay')
-  for (const concurrency of [0, -1, '2', null, 1.5]) named(await rejects(queue.process(() => {}, { concurrency }), 'INVALID'), 'concurrency')
+  for (const concurrency of [0, -1, '2', null, 1.5, 10_001, 2 ** 31 - 1]) named(await rejects(queue.process(() => {}, { concurrency }), 'INVALID'), 'concurrency')
   named(await rejects(queue.process(), 'INVALID'), 'work')
   for (const Type of [Backlog, Queue, PriorityQueue, DelayQueue, Item]) throws(() => new Type(), 'INVALID')
   assert.equal(await queue.len(), 0)

@@ -74,6 +74,18 @@ const hows = {
     await closing.close()
     say('nothing held')
   },
+  'withdraws a downgrade that has happened': async () => {
+    const writing = await client.readWriteLock(path).write.acquire()
+    const withdrawal = new AbortController()
+    const downgrading = writing.downgrade({ signal: withdrawal.signal })
+    // The answer comes, and this thread does not come to it.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+    withdrawal.abort()
+    say(await downgrading.catch(({ name }) => name))
+    say(writing.isHeld)
+    // Not that it is collected.
+    globalThis.writing = writing
+  },
   'holds, unref': async () => {
     await lock.acquire()
     if (client.unref() !== client) say('unref returns something else')
