@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::support::lateness::in_time;
 use super::support::{client, connected, eventually, options, server, soon};
 use super::{Any, Kind, PATH, bounded, multi_is_applied_and_then_nothing_is_heard, queue_of};
 use futures_util::future::join_all;
@@ -67,6 +68,16 @@ fn late(server: &Server, client: &Client, is_reply: bool, by: Duration) -> zkrec
     server.inject(fault.session(client.session_id()))
 }
 
+/// It may go in, as was told, and does.
+async fn went_in(seen: &Any, len: usize) {
+    let until_there = async {
+        while seen.len().await != len {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    soon("it goes in", until_there).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_put_whose_answer_comes_a_little_late_is_in_and_one_whose_answer_does_not_come_is_unknown() {
     for is_reply in [true, false] {
@@ -74,21 +85,32 @@ async fn a_put_whose_answer_comes_a_little_late_is_in_and_one_whose_answer_does_
         let (each, other) = (each(server).await, client(server).await);
         // All at the same time, as it takes long.
         let puts = each.iter().zip(Any::all(&other)).map(|((producer, queue), seen)| async move {
-            let before = queue.ready().await;
-            late(server, producer, is_reply, A_LITTLE_LATE);
-            queue.put(LIMIT).await.expect("it is in");
-            assert_eq!(seen.len().await, before + 1);
-            let fault = late(server, producer, is_reply, MUCH_LATE);
-            let error = queue.put(LIMIT).await.expect_err("nobody knows");
-            assert!(server.fault_fired(fault));
-            assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
-            assert!(error.to_string().contains("cannot be known"), "{error}");
-            let went_in = async {
-                while seen.len().await != before + 2 {
-                    tokio::time::sleep(Duration::from_millis(10)).await;
+            queue.ready().await;
+            let (queue, seen) = (&queue, &seen);
+            in_time(async || {
+                let before = seen.len().await;
+                let fault = late(server, producer, is_reply, A_LITTLE_LATE);
+                let put = queue.put(LIMIT).await;
+                assert!(server.fault_fired(fault));
+                if put.is_err() {
+                    went_in(seen, before + 1).await;
                 }
-            };
-            soon("it may go in, as was told, and does", went_in).await;
+                assert_eq!(seen.len().await, before + 1);
+                put.map_err(|error| format!("it is in: {error}"))
+            })
+            .await;
+            in_time(async || {
+                let before = seen.len().await;
+                let fault = late(server, producer, is_reply, MUCH_LATE);
+                let put = queue.put(LIMIT).await;
+                assert!(server.fault_fired(fault));
+                went_in(seen, before + 1).await;
+                let error = put.err().ok_or("nobody knows")?;
+                assert_eq!(error.kind(), ErrorKind::ConnectionLost, "{error}");
+                assert!(error.to_string().contains("cannot be known"), "{error}");
+                Ok(())
+            })
+            .await;
         });
         join_all(puts).await;
     }
@@ -143,23 +165,28 @@ async fn a_put_that_is_cancelled_on_its_way_is_told() {
     let producer = client(&server).await;
     let queue = queue_of(&producer);
     queue.put(b"first").await.expect("put");
+    let mut put = 1;
     // Half a second is waited for the answer.
     for (by, is_known) in [(100, true), (2000, false)] {
-        let fault = late(&server, &producer, true, Duration::from_millis(by));
-        let putting = tokio::spawn({
-            let queue = queue.clone();
-            async move { queue.put(b"item").await }
-        });
-        eventually("it was sent", || server.fault_fired(fault)).await;
-        queue.cancel();
-        let outcome = soon("the put", putting).await.expect("joined");
-        match is_known {
-            true => outcome.expect("it is in"),
-            false => assert_eq!(outcome.expect_err("unknown").kind(), ErrorKind::ConnectionLost),
-        }
+        in_time(async || {
+            let fault = late(&server, &producer, true, Duration::from_millis(by));
+            let putting = tokio::spawn({
+                let queue = queue.clone();
+                async move { queue.put(b"item").await }
+            });
+            eventually("it was sent", || server.fault_fired(fault)).await;
+            queue.cancel();
+            put += 1;
+            match (is_known, soon("the put", putting).await.expect("joined")) {
+                (true, Ok(())) => Ok(()),
+                (false, Err(error)) if error.kind() == ErrorKind::ConnectionLost => Ok(()),
+                (_, outcome) => Err(format!("answered after {by} ms: {outcome:?}")),
+            }
+        })
+        .await;
     }
-    assert_eq!(queue.len().await.expect("looked"), 3);
-    let full = bounded(&producer, 3);
+    assert_eq!(queue.len().await.expect("looked"), put);
+    let full = bounded(&producer, put);
     let putting = tokio::spawn({
         let full = full.clone();
         async move { full.put(b"item").await }
@@ -169,7 +196,7 @@ async fn a_put_that_is_cancelled_on_its_way_is_told() {
     let error = soon("the put", putting).await.expect("joined").expect_err("cancelled");
     assert_eq!(error.kind(), ErrorKind::Cancelled, "nothing was sent");
     queue.get().await.expect("there are some");
-    assert_eq!(queue.len().await.expect("looked"), 2);
+    assert_eq!(queue.len().await.expect("looked"), put - 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,6 +13,7 @@ pub mod access;
 pub mod commits;
 pub mod ground;
 pub mod hostile;
+pub mod lateness;
 pub mod mishap;
 pub mod rounds;
 pub mod said;
