@@ -231,6 +231,16 @@ async fn a_turn_that_somebody_asked_for_is_not_passed_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_that_is_about_to_become_uncertain_is_not_taken_over() {
+    for _ in 0..5 {
+        if is_left_with_little_time().await {
+            return;
+        }
+    }
+    panic!("the machine was late each time");
+}
+
+/// Whether it was let go in the short time in which it was still certain.
+async fn is_left_with_little_time() -> bool {
     let server: Server = crate::support::server();
     let timeout = Duration::from_secs(3);
     let client = crate::support::client_with(&server, timeout).await;
@@ -243,7 +253,10 @@ async fn a_turn_that_is_about_to_become_uncertain_is_not_taken_over() {
     server.pause();
     // An eighth of the session timeout is too little to take anything on.
     eventually("little is left", || client.lease_remaining() < timeout / 9).await;
-    held.release_in_background().expect("still certain");
+    if let Err(error) = held.release_in_background() {
+        assert_eq!(error.kind(), ErrorKind::NotHeld, "{error}");
+        return false;
+    }
     let next = tokio::spawn(next);
     server.resume();
     let next = soon("a turn of its own", next).await.expect("joined").expect("the lock");
@@ -252,6 +265,7 @@ async fn a_turn_that_is_about_to_become_uncertain_is_not_taken_over() {
     assert!(next.is_held());
     next.release().await.expect("released");
     crate::support::assert_nothing_left(&server, PATH).await;
+    true
 }
 
 #[tokio::test(flavor = "multi_thread")]

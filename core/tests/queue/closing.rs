@@ -248,8 +248,19 @@ async fn closing_settles_a_removal_in_another_session_if_its_own_has_ended() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn closing_between_two_sessions_leaves_no_mark_if_another_one_is_opened() {
+    for _ in 0..5 {
+        if closes_between_two_sessions().await {
+            return;
+        }
+    }
+    panic!("too slow: the mark had gone each time");
+}
+
+/// Whether its first session, and the mark that is not used any more, stood until then.
+async fn closes_between_two_sessions() -> bool {
     let server = server();
     let (closing, other) = (connected(&server, options(Duration::from_secs(1))).await, client(&server).await);
+    let session = closing.session_id();
     let (queue, second) =
         (queue_of(&closing), closing.queue("/queues/second", Default::default()).expect("valid"));
     queue_of(&other).put(b"one").await.expect("put");
@@ -259,8 +270,9 @@ async fn closing_between_two_sessions_leaves_no_mark_if_another_one_is_opened() 
     let getting = tokio::spawn(async move { queue.get().await });
     eventually("it is removed", || nodes_under(&server, PATH).is_empty()).await;
     getting.abort();
-    server.expire(closing.session_id());
-    assert_eq!(nodes_under(&server, "/queues/second-__queue__/marks").len(), 1, "too slow: it has gone");
+    if !server.expire(session) || nodes_under(&server, "/queues/second-__queue__/marks").is_empty() {
+        return false;
+    }
     eventually("it is given up", || closing.state() == State::Lost).await;
     closing.close_in_background();
     server.clear_faults();
@@ -268,6 +280,7 @@ async fn closing_between_two_sessions_leaves_no_mark_if_another_one_is_opened() 
     assert_eq!(queue_of(&other).items().await.expect("read"), [b"one"]);
     assert_eq!(nodes_under(&server, "/queues/second-__queue__/marks"), [""; 0]);
     assert_tidy(&server).await;
+    true
 }
 
 #[tokio::test(flavor = "multi_thread")]
