@@ -167,7 +167,8 @@ async fn who_is_late_for_one_round_is_in_the_next_one_that_counts_it() {
 /// Its node is deleted by force while it asks who is there, and the path is made again by others, with the same numbers.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_not_there_any_more_declares_no_round() {
-    let second = Duration::from_secs(1);
+    // In it the path is deleted, and made again.
+    let while_asking = Duration::from_secs(2);
     let server = crate::support::server();
     let connect = || crate::support::client_with(&server, TEN);
     let (others, its, hand) = (connect().await, connect().await, connect().await);
@@ -175,12 +176,12 @@ async fn who_is_not_there_any_more_declares_no_round() {
     nodes.ensure(PATH).await.expect("made");
     let came = nodes.create(&format!("{PATH}/stranger-of-2-"), b"", CreateMode::PersistentSequential).await;
     assert!(came.expect("made").ends_with("-0000000000"));
-    let asks = server.inject(Fault::delay_request("getChildren", second).session(its.session_id()));
+    let asks = server.inject(Fault::delay_request("getChildren", while_asking).session(its.session_id()));
     let one = of(&its, 2);
     let its_enter = entering(&one);
     eventually("it asks who is there", || server.fault_fired(asks)).await;
     nodes.delete_all(PATH).await.expect("deleted");
-    server.inject(Fault::delay_request("getChildren", second * 2).session(others.session_id()));
+    server.inject(Fault::delay_request("getChildren", while_asking * 2).session(others.session_id()));
     let members = [of(&others, 2), of(&others, 2)];
     for member in members.each_ref().map(entering) {
         done("enter", member).await;

@@ -155,7 +155,8 @@ async fn a_change_that_waits_for_a_connection_is_not_made_to_who_has_taken_the_p
         let slow = Fault::delay_reply(what, Duration::from_secs_f64(seconds)).session(first.session_id());
         server.inject(slow);
     };
-    slowly("exists", 0.3);
+    // Long enough for the other request to queue.
+    slowly("exists", 2.0);
     slowly("getChildren", 5.0);
     let sent = |what: &str| first.metrics().requests.get(what).copied().unwrap_or(0);
     let (looks, changes) = (sent("exists"), sent("set"));

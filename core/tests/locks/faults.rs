@@ -72,7 +72,7 @@ async fn a_guarded_write_whose_answer_was_lost_is_not_repeated() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guarded_write_that_never_left_is_not_held_when_the_lock_is_lost() {
     for ground in grounds() {
-        let client = ground.client(Duration::from_millis(1500)).await;
+        let client = ground.client(Duration::from_secs(4)).await;
         client.nodes().create("/counter", b"0", zkrecipes::CreateMode::Persistent).await.expect("created");
         let held = lock_of(&client, PATH).acquire().await.expect("free");
         ground.go_away();

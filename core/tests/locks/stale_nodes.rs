@@ -107,7 +107,7 @@ async fn a_node_of_another_handle_of_the_same_session_is_never_adopted() {
 /// Long enough between two attempts for a test to act.
 fn unhurried() -> zkrecipes::ClientOptions {
     let mut options = options(TEN);
-    options.retry.base = Duration::from_millis(600);
+    options.retry.base = Duration::from_secs(2);
     options
 }
 
@@ -207,7 +207,7 @@ async fn permits_of_which_somebody_deleted_some_are_given_back_before_others_are
         ground.clear_log();
         // The permits are created, the answer is lost, and before anybody looks for them one is gone.
         let lost = ground.inject(Fault::drop_after("multi").path("**/leases/**"));
-        ground.inject(Fault::stall_connections(Duration::from_millis(700)));
+        ground.inject(Fault::stall_connections(Duration::from_secs(2)));
         let acquiring = tokio::spawn(semaphore.acquire(2));
         eventually("the answer is lost", || ground.fault_fired(lost)).await;
         let created = b.nodes().children(&leases).await.expect("listed");

@@ -30,7 +30,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// That of a program whose server does not answer.
 const SHORT_LIMIT: Duration = Duration::from_secs(4);
 /// The answer to what a program asks for takes longer than the program.
-const SLOW: Duration = Duration::from_secs(1);
+const SLOW: Duration = Duration::from_secs(3);
 
 fn connect() -> Result<Client, zkrecipes::Error> {
     let hosts = std::env::var(HOSTS).expect("where the server is");
