@@ -230,6 +230,18 @@ static void do_lease(command *c) {
   say("%s ok %" PRId64, c->seq, zkr_client_lease_remaining(c->client->handle));
 }
 
+static void do_waiting(command *c) {
+  zkr_error *error = NULL;
+  zkr_metrics *metrics = NULL;
+  zkr_status status = zkr_client_metrics(c->client->handle, &metrics, &error);
+  if (status == ZKR_OK) {
+    say("%s ok %.0f", c->seq, zkr_metrics_value(metrics, "waiting"));
+    zkr_metrics_free(metrics);
+  } else {
+    answer(c, status, error);
+  }
+}
+
 static void do_skipped(command *c) {
   zkr_error *error = NULL;
   zkr_entries *nodes = NULL;
@@ -348,6 +360,7 @@ static const verb verbs[] = {
     {"state", do_state, false},
     {"session", do_session, false},
     {"lease", do_lease, false},
+    {"waiting", do_waiting, false},
     {"skipped", do_skipped, false},
     {"watch-state", do_watch_state, false},
     {"withdraw", do_withdraw, false},

@@ -120,6 +120,7 @@ const verbs = {
   state: ({ client }) => client.state,
   session: ({ client }) => client.sessionId,
   lease: ({ client }) => Math.floor(client.leaseRemaining),
+  waiting: ({ client }) => client.metrics.waiting,
   skipped: ({ client }) => pairs(client.skipped),
   'watch-state': ({ client, name }) => void client.onState((state) => say(`event ${name} state ${state}`)),
   lock({ client, key }, name, path, ...settings) {

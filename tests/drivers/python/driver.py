@@ -26,7 +26,8 @@ AT_ONCE = {
     *recipes.MAKES,
     *queues.MAKES,
     *("lock", "rwlock", "multilock", "semaphore", "election", "free", "cancel"),
-    *("update-hosts", "state", "session", "lease", "skipped", "held", "token", "tokens", "passes", "sequencer"),
+    *("update-hosts", "state", "session", "lease", "waiting", "skipped"),
+    *("held", "token", "tokens", "passes", "sequencer"),
     *("watch-state", "watch-lost", "watch-revoke"),
 }
 terms: dict[Key, queue.SimpleQueue[bool]] = {}

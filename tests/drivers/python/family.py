@@ -39,6 +39,8 @@ async def perform(command: Command) -> list[str]:
             return [str(client.session_id)]
         case "lease":
             return [str(int(client.lease_remaining * 1000))]
+        case "waiting":
+            return [str(client.metrics.waiting)]
         case "skipped":
             return [",".join(f"{path}={cause}" for path, cause in sorted(client.skipped.items())) or "-"]
         case "watch-state":

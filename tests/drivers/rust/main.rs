@@ -211,6 +211,7 @@ async fn perform(stage: &Stage, words: &[String]) -> Answer {
         ("state", _) => one(client.state().name()),
         ("session", _) => one(client.session_id()),
         ("lease", _) => one(client.lease_remaining().as_millis()),
+        ("waiting", _) => one(client.metrics().waiting),
         ("skipped", _) => Ok(client.skipped().said()),
         ("watch-state", _) => {
             let name = name.clone();
