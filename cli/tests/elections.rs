@@ -202,7 +202,8 @@ fn who_is_not_healthy_does_not_stand_and_hands_over() {
     let server = server();
     let well = std::env::temp_dir().join(format!("zkrecipes-well-{}", std::process::id()));
     let check = format!("test -e {}", well.display());
-    let options = ["--identity", "one", "--healthy", &check, "--healthy-every", "100ms"];
+    // Also the time that each check has.
+    let options = ["--identity", "one", "--healthy", &check, "--healthy-every", "1s"];
     let one = standing(&server, &options, "echo leads; exec sleep 1000");
     assert!(one.err.line_with("not healthy").contains(&check));
     assert_eq!(contenders(&server, PATH).len(), 0, "it does not stand");
