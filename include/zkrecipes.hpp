@@ -630,6 +630,13 @@ std::int64_t wait_ms(const std::chrono::duration<Rep, Period> &duration) {
   return static_cast<double>(whole) < ms ? whole + 1 : whole;
 }
 
+/** The same until a time. Counted in floating point, in which no time is too far away. */
+template <typename Clock, typename Duration>
+std::int64_t wait_ms_until(const std::chrono::time_point<Clock, Duration> &deadline) {
+  using Wide = std::chrono::duration<double, std::milli>;
+  return wait_ms(Wide(deadline.time_since_epoch()) - Wide(Clock::now().time_since_epoch()));
+}
+
 /** The same for an option of which a negative says in C that it is not given. */
 inline std::int64_t limit_ms(Milliseconds limit) {
   const std::int64_t ms = wait_ms(limit);
@@ -1729,7 +1736,7 @@ class TimedLockable : public Recipe<Verbs> {
 
   template <typename Clock, typename Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration> &deadline) {
-    return attempt(wait_ms(deadline - Clock::now()));
+    return attempt(wait_ms_until(deadline));
   }
 
   /** Releases without waiting for the server. What goes wrong goes to the log; release() throws it. */

@@ -26,6 +26,7 @@ void a_shared_lock_reads_and_a_unique_lock_writes() {
   CHECK(second.try_lock_for(5s));
   CHECK(!first.try_lock_shared() && !first.try_lock_shared_for(50ms));
   CHECK(!first.try_lock_shared_until(std::chrono::steady_clock::now()));
+  CHECK(!first.try_lock_shared_until((std::chrono::steady_clock::time_point::min)()));
   const auto token = second.write().fencing_token();
   second.unlock_and_lock_shared();
   CHECK(!second.write().is_held() && second.read().fencing_token() == token);

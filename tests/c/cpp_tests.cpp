@@ -63,6 +63,16 @@ void a_lock_guard_holds_for_its_scope() {
   CHECK(eventually([&] { return children_of(client, path("guard")) == 0; }));
 }
 
+/** A clock that counts up to a time that is still to come. */
+struct BeforeItsEpoch {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<BeforeItsEpoch>;
+  static constexpr bool is_steady = true;
+  static time_point now() noexcept { return time_point(-1h); }
+};
+
 void a_unique_lock_can_time_out() {
   zkr::Client one(hosts()), two(hosts());
   auto holder = one.lock(path("unique")), other = two.lock(path("unique"));
@@ -72,9 +82,18 @@ void a_unique_lock_can_time_out() {
   CHECK(!late.try_lock());
   CHECK(!late.try_lock_until(std::chrono::steady_clock::now() + 50ms));
   CHECK(!late.try_lock_until(std::chrono::system_clock::now() - 1h));
-  holder.release();
-  CHECK(late.try_lock_for(5s));
+  CHECK(!late.try_lock_until((std::chrono::steady_clock::time_point::min)()));
+  CHECK(
+      !late.try_lock_until((std::chrono::time_point<std::chrono::system_clock, std::chrono::hours>::min)()));
+  std::thread releasing([&] {
+    std::this_thread::sleep_for(100ms);
+    holder.release();
+  });
+  CHECK(late.try_lock_until((BeforeItsEpoch::time_point::max)()));
+  releasing.join();
   CHECK(late.owns_lock() && other.is_held());
+  late.unlock();
+  CHECK(late.try_lock_for(5s));
   late.unlock();
   CHECK(!other.is_held());
 }
