@@ -81,9 +81,9 @@ class Checks:
         is_healthy = self._is_true(caught)
         if not self._is_over:
             self._election._set_healthy(is_healthy)
-        # It may have ended just before that was said.
-        if self._is_over:
-            self._election._set_healthy(True)
+            # It may have ended just before that was said.
+            if self._is_over:
+                self._election._set_healthy(True)
 
     def _is_true(self, caught: type[BaseException]) -> bool:
         try:

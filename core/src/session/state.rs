@@ -99,7 +99,7 @@ impl Session {
 
     pub(super) fn enter(&self, state: State) {
         // Held until the notices are queued, so that they keep the order of the changes; the status itself is free.
-        let _order = lock(&self.order);
+        let order = lock(&self.order);
         let mut status = lock(&self.status);
         if status.state == state || status.state == State::Closed {
             return;
@@ -110,14 +110,14 @@ impl Session {
         };
         status.state = state;
         let subscribers = match state {
-            // Nothing comes after it: a callback that owns the client would keep it for ever. It goes with its last notice, where
-            // it may take locks.
+            // Nothing comes after it: a callback that owns the client would keep it for ever.
             State::Closed => std::mem::take(&mut status.subscribers),
             _ => status.subscribers.clone(),
         };
         drop(status);
-        for Subscriber { live, untold, callback, .. } in subscribers {
-            if lock(&untold).add(state) {
+        for Subscriber { live, untold, callback, .. } in &subscribers {
+            if lock(untold).add(state) {
+                let (live, untold, callback) = (live.clone(), untold.clone(), callback.clone());
                 self.delivery.notice(Box::new(move || {
                     let oldest = lock(&untold).0.pop_front();
                     if let Some(state) = oldest {
@@ -126,6 +126,9 @@ impl Session {
                 }));
             }
         }
+        drop(order);
+        // A callback that goes here and owns something of ours may take locks.
+        drop(subscribers);
     }
 }
 

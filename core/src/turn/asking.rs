@@ -81,6 +81,9 @@ impl MoveRequests {
             waiting.partition(|one| self.asked.contains(&one.name));
         self.pending.take_if(|_| asked.is_empty() || self.is_next);
         self.lower = due.into_iter().map(|one| one.name.clone()).collect();
+        if self.due().is_none() {
+            self.in_doubt = None;
+        }
     }
 
     /// When it is to ask, or to look after whom it has asked; `None` while there is nothing to do.
