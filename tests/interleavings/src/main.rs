@@ -43,6 +43,8 @@ mod process;
 mod sanitizer;
 mod schedule;
 mod session;
+#[path = "../../../core/src/sort.rs"]
+mod sort;
 mod sync;
 #[path = "../../../core/src/time.rs"]
 mod time;

@@ -56,6 +56,11 @@ impl Session {
     pub(crate) fn now(&self) -> Moment {
         self.clock.now()
     }
+
+    /// Time stands still.
+    pub(crate) async fn until_stuck(self: Arc<Self>) {
+        std::future::pending().await
+    }
 }
 
 /// It stands still, so nobody is helped by a time that is over.

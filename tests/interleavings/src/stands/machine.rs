@@ -115,6 +115,10 @@ impl<A: Answering, W> Machine<A, W> {
         attempt == ATTEMPT && !self.is_over()
     }
 
+    pub(crate) fn owes_since(&self) -> Option<Moment> {
+        None
+    }
+
     pub(crate) fn wake_at(&self) -> Option<Moment> {
         None
     }
