@@ -1,9 +1,12 @@
 //! Where an item goes back to that was taken for nobody.
 
+use std::time::Duration;
+
 use super::support::access::{ALL, NO_CREATION, set_access};
 use super::support::{SOON, client, eventually, nodes_under, server, soon};
 use super::{PATH, assert_tidy, queue_of};
 use zkrecipes::{QueueOptions, drive};
+use zkrecipes_embedded::Fault;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_item_whose_name_is_taken_goes_back_to_the_end() {
@@ -59,7 +62,8 @@ async fn an_item_that_goes_back_does_not_go_with_who_never_put_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_item_whose_mark_or_whose_parent_may_not_be_made_goes_back_when_it_may() {
     let marks = format!("{PATH}-__queue__/marks");
-    for frozen in [marks.as_str(), "/queues"] {
+    // Or the refusal comes when the client closes already.
+    for (frozen, is_late) in [(marks.as_str(), false), (marks.as_str(), true), ("/queues", false)] {
         let server = server();
         let (taker, other) = (client(&server).await, client(&server).await);
         queue_of(&other).put(b"one").await.expect("put");
@@ -70,12 +74,16 @@ async fn an_item_whose_mark_or_whose_parent_may_not_be_made_goes_back_when_it_ma
         }
         set_access(&server.connect_string(), frozen, NO_CREATION);
         server.clear_log();
+        if is_late {
+            let late = Fault::delay_reply("multi", Duration::from_millis(500)).path("/queues/**");
+            server.inject(late.session(taker.session_id()));
+        }
         drop(got);
         let asked = || server.count("multi", "**") + server.count("create*", "**");
         eventually("it is refused", || asked() > 0).await;
         set_access(&server.connect_string(), frozen, ALL);
         soon("closing", taker.close(None)).await.expect("closed");
-        assert_eq!(queue_of(&other).items().await.expect("read"), [b"one"], "{frozen}");
+        assert_eq!(queue_of(&other).items().await.expect("read"), [b"one"], "{frozen}, {is_late}");
     }
 }
 

@@ -255,6 +255,7 @@ impl Store {
     ) -> Result<()> {
         let mut call = session.call(None).outlasting();
         loop {
+            let is_last_try = session.is_closing();
             let may_go_to_the_end = match self.create_again(session, &mut call, &put_back).await {
                 Ok(None) => return Ok(()),
                 Ok(Some(WireError::NoNode)) => {
@@ -266,7 +267,7 @@ impl Store {
             };
             match may_go_to_the_end {
                 // The item, its mark or its parent. Somebody has to grant it, or to make room, as whoever comes next does.
-                Err(refused) if refused.kind() == ErrorKind::Denied && !session.is_closing() => {
+                Err(refused) if refused.kind() == ErrorKind::Denied && !is_last_try => {
                     if returning.take().is_some() {
                         self.tell_not_put_back(&refused);
                     }
