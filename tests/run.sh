@@ -139,8 +139,8 @@ if [ -n "${ZKR_PART-}" ]; then
     exit
 fi
 
-# First those that mostly wait, for servers and sessions, and last the longest; what keeps a processor busy comes between them.
-all=(build 4:core+c+python+node+scenarios+crates+crowds+usage+packages+real+secure+range+surface+docs+transfer+browser+chaos demo)
+# Many scenarios are played at the same time. Of what comes behind them most waits for servers and sessions, too.
+all=(build rust scenarios 4:c+python+node+usage+crowds+chaos+surface+secure+docs+real+transfer+range+browser+packages demo)
 [ -n "${ZKR_ALL-}" ] && all+=(peers interop guest elsewhere site pauses guards interleavings sim)
 
 # In seconds: several times what a part takes on a machine with two busy cores.
