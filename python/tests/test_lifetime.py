@@ -11,6 +11,7 @@ import sys
 import threading
 import warnings
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -119,45 +120,40 @@ def test_a_callback_of_waits_keeps_its_lock_until_it_is_unsubscribed(client: zkr
     eventually(lambda: contenders(client, "/lock") == 0)
 
 
-def test_a_callback_of_states_keeps_its_client_until_that_is_closed(hosts: str) -> None:
-    class Watcher:
-        def __init__(self) -> None:
-            self.client = zkrecipes.Client(hosts)
+class Watcher:
+    """Has a client, and hears of its states."""
+
+    def __init__(self, hosts: str) -> None:
+        self.hosts = hosts
+
+    def watch(self) -> None:
+        with zkrecipes.Client(self.hosts) as self.client:
             self.client.on_state(self.changed)
 
-        def changed(self, state: zkrecipes.State) -> None:
-            pass
+    def watch_on_a_loop(self) -> None:
+        async def body() -> None:
+            async with zkrecipes.aio.Client(self.hosts) as self.client_of_a_loop:
+                self.client_of_a_loop.on_state(self.changed)
 
+        asyncio.run(body())
+
+    def changed(self, state: zkrecipes.State) -> None:
+        pass
+
+
+@pytest.mark.parametrize("watch", [Watcher.watch, Watcher.watch_on_a_loop])
+def test_a_callback_of_states_keeps_its_client_until_that_is_closed(
+    hosts: str, watch: Callable[[Watcher], None]
+) -> None:
     def is_gone() -> bool:
         gc.collect()
         # What a thread of the library let go of is forgotten by the next call.
         zkrecipes.Client.version()
         return gone() is None
 
-    watcher = Watcher()
+    watcher = Watcher(hosts)
     gone = weakref.ref(watcher)
-    watcher.client.close(15)
-    del watcher
-    eventually(is_gone)
-
-
-def test_a_callback_of_states_keeps_its_client_of_asyncio_until_that_is_closed(hosts: str) -> None:
-    class Watcher:
-        async def watch(self) -> None:
-            async with zkrecipes.aio.Client(hosts) as self.client:
-                self.client.on_state(self.changed)
-
-        def changed(self, state: zkrecipes.State) -> None:
-            pass
-
-    def is_gone() -> bool:
-        gc.collect()
-        zkrecipes.Client.version()
-        return gone() is None
-
-    watcher = Watcher()
-    gone = weakref.ref(watcher)
-    asyncio.run(watcher.watch())
+    watch(watcher)
     del watcher
     eventually(is_gone)
 
