@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::support::ground::{Ground, grounds};
+use crate::support::lateness::in_time;
 use crate::support::{SOON, client, eventually, options, server, soon};
 use zkrecipes::{
     Client, CreateMode, ErrorKind, Feed, Group, GroupEvent, GroupLayout, GroupOptions, Naming, State,
@@ -453,4 +454,29 @@ async fn a_member_whose_watch_is_refused_asks_for_it_less_and_less_often() {
     assert!(started.elapsed() >= Duration::from_millis(300), "{:?}", started.elapsed());
     ground.clear_faults();
     group.leave().await.expect("left");
+}
+
+/// One thread of the process serves all its clients.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_reads_ten_thousand_members_holds_up_no_other_client() {
+    let (servers, crowded) = (server(), server());
+    let (other, crowd) = (client(&servers).await, client(&crowded).await);
+    crowd.nodes().ensure(PATH).await.expect("there");
+    crowd_in(&crowd, (0..10_000).map(|number| format!("m{number}"))).await;
+    in_time(async || {
+        let mut feed = of(&crowd).watch();
+        let reading = tokio::spawn(async move { next(&mut feed).await });
+        let mut longest = Duration::ZERO;
+        while !reading.is_finished() {
+            let began = Instant::now();
+            other.nodes().exists("/").await.expect("answered");
+            longest = longest.max(began.elapsed());
+        }
+        assert!(matches!(reading.await, Ok(GroupEvent::Snapshot(members)) if members.len() == 10_000));
+        match longest < Duration::from_millis(250) {
+            true => Ok(()),
+            false => Err(format!("an answer took {longest:?}")),
+        }
+    })
+    .await;
 }

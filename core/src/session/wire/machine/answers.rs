@@ -5,6 +5,7 @@ use zkrecipes_protocol::{
     frame_at,
 };
 
+use super::asked_watches::AskedWatch;
 use super::queue::{Asked, Wanted};
 use super::{Answering, LinkState, Machine, NO_LOCAL_SESSION, Output, Phase, WireError};
 use crate::session::clock::Moment;
@@ -97,9 +98,10 @@ impl<A: Answering, W> Machine<A, W> {
     }
 
     fn answered(&mut self, asked: Asked<A, W>, err: i32, body: &[u8], now: Moment) {
+        let meanwhile = self.has_gone(&asked);
         let Asked { op, answer, watch, .. } = asked;
         if let Some(wanted) = watch {
-            self.watched(wanted, op, err, now);
+            self.watched(wanted, meanwhile, op, err, now);
         }
         match op {
             Op::CLOSE => return self.end(LinkState::Ended),
@@ -121,10 +123,10 @@ impl<A: Answering, W> Machine<A, W> {
     }
 
     /// The request has its answer that was to set a watch.
-    fn watched(&mut self, wanted: Wanted<W>, op: Op, err: i32, now: Moment) {
-        let Wanted { kind, path, id, watcher, early, is_given_up } = wanted;
+    fn watched(&mut self, wanted: Wanted<W>, meanwhile: AskedWatch, op: Op, err: i32, now: Moment) {
+        let Wanted { kind, path, id, watcher } = wanted;
         let is_set = err == 0 || (op == Op::EXISTS && err == Code::NoNode as i32);
-        match early {
+        match meanwhile.early {
             _ if !is_set => {}
             Some(event) => {
                 // That may have been another watch, which was there before this one, and the node may be a new one.
@@ -134,7 +136,7 @@ impl<A: Answering, W> Machine<A, W> {
             }
             None => self.watches.add(kind, path.clone(), err != 0, id, watcher),
         }
-        if is_given_up {
+        if meanwhile.is_given_up {
             self.unwatch(kind, &path, id, now);
         }
         self.remove_unheard(kind, &path, now);

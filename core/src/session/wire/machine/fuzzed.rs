@@ -256,6 +256,13 @@ impl Play {
     }
 
     fn hear(&mut self) {
+        let under_way = self.machine.in_flight.iter().chain(&self.machine.queued);
+        let watching = under_way.filter(|asked| asked.watch.is_some()).count();
+        assert_eq!(
+            self.machine.asked_watches.len(),
+            watching,
+            "of each request that sets a watch it is known"
+        );
         for output in self.machine.outputs() {
             match output {
                 Output::Answered(Asker(number), _) => {

@@ -10,6 +10,7 @@
 //! - Without a word from a server for the session timeout the session has ended, whether or not a server is there to say so.
 
 mod answers;
+mod asked_watches;
 mod digest_md5;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
@@ -29,6 +30,7 @@ use zeroize::{Zeroize, Zeroizing};
 use zkrecipes_protocol::Op;
 
 pub(crate) use self::answers::refusal;
+use self::asked_watches::{AskedWatch, AskedWatches};
 use self::digest_md5::DigestMd5;
 use self::looking::Looking;
 use self::next_server::Servers;
@@ -120,6 +122,7 @@ pub(crate) struct Machine<A, W> {
     /// Those queued that do not.
     uncounted: usize,
     watches: Watches<W>,
+    asked_watches: AskedWatches,
     /// Watches that stay.
     following: Capability,
     /// Watches that the server may have although nobody listens.
@@ -169,6 +172,7 @@ impl<A: Answering, W> Machine<A, W> {
             counted: 0,
             uncounted: 0,
             watches: Watches::default(),
+            asked_watches: AskedWatches::default(),
             following: Capability::default(),
             unheard: BTreeSet::new(),
             outputs: Vec::new(),
@@ -351,7 +355,8 @@ impl<A: Answering, W> Machine<A, W> {
         }
         self.unheard.clear();
         self.counted = 0;
-        for asked in self.in_flight.drain(..) {
+        for asked in std::mem::take(&mut self.in_flight) {
+            self.has_gone(&asked);
             if let Some(answer) = asked.answer {
                 self.outputs.push(Output::Answered(answer, Err(WireError::ConnectionLoss)));
             }
@@ -406,7 +411,8 @@ impl<A: Answering, W> Machine<A, W> {
         self.phase = Phase::Over;
         self.enter(state);
         let error = if state == LinkState::Denied { WireError::AuthFailed } else { WireError::SessionEnded };
-        for asked in self.queued.drain(..) {
+        for asked in std::mem::take(&mut self.queued) {
+            self.has_gone(&asked);
             if let Some(answer) = asked.answer {
                 self.outputs.push(Output::Answered(answer, Err(error.clone())));
             }

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use zkrecipes_protocol::{Op, Request, SubWrite, Writer};
 
-use super::{Answering, Event, Link, LinkState, Machine, Output, Phase, WatchId, WatchSubject, WireError};
+use super::{
+    Answering, AskedWatch, Link, LinkState, Machine, Output, Phase, WatchId, WatchSubject, WireError,
+};
 use crate::session::clock::Moment;
 
 /// A request as it leaves, but for its number.
@@ -97,15 +99,11 @@ pub(crate) struct Wanted<W> {
     pub(super) path: String,
     pub(super) id: WatchId,
     pub(super) watcher: W,
-    /// Servers may tell what happens before they answer the request.
-    pub(super) early: Option<Event>,
-    /// Nobody listens any more.
-    pub(super) is_given_up: bool,
 }
 
 impl<W> Wanted<W> {
     pub(crate) fn new(kind: WatchSubject, path: &str, id: WatchId, watcher: W) -> Wanted<W> {
-        Wanted { kind, path: path.to_owned(), id, watcher, early: None, is_given_up: false }
+        Wanted { kind, path: path.to_owned(), id, watcher }
     }
 }
 
@@ -143,6 +141,9 @@ impl<A: Answering, W> Machine<A, W> {
         let has_to_wait = matches!(self.phase, Phase::Up) && self.is_full();
         let asked = Asked { answer, watch, has_to_wait, ..Asked::new(letter, xid) };
         self.uncounted += usize::from(!asked.is_counted);
+        if let Some(Wanted { kind, path, id, .. }) = &asked.watch {
+            self.asked_watches.add(*kind, path, *id);
+        }
         self.queued.push_back(asked);
     }
 
@@ -157,6 +158,7 @@ impl<A: Answering, W> Machine<A, W> {
             std::mem::take(&mut self.queued).into_iter().partition(|asked| asked.is_bound);
         self.queued = left;
         for asked in bound {
+            self.has_gone(&asked);
             self.uncounted -= usize::from(!asked.is_counted);
             if let Some(answer) = asked.answer {
                 self.outputs.push(Output::Answered(answer, Err(WireError::NotSent)));
@@ -180,6 +182,8 @@ impl<A: Answering, W> Machine<A, W> {
             if !(asked.has_to_wait && asked.answer.as_ref().is_some_and(A::is_forsaken)) {
                 self.counted += usize::from(asked.is_counted);
                 self.send(asked, now);
+            } else {
+                self.has_gone(&asked);
             }
         }
         if self.is_closing && self.queued.is_empty() && !self.close_has_left {
@@ -196,6 +200,14 @@ impl<A: Answering, W> Machine<A, W> {
         (self.uncounted > 0).then(|| self.queued.iter().position(|asked| !asked.is_counted)).flatten()
     }
 
+    /// Its watch is not asked for any more; what happened to it meanwhile.
+    pub(super) fn has_gone(&mut self, asked: &Asked<A, W>) -> AskedWatch {
+        let watch = asked.watch.as_ref();
+        watch.map_or_else(AskedWatch::default, |wanted| {
+            self.asked_watches.remove(wanted.kind, &wanted.path, wanted.id)
+        })
+    }
+
     /// Sends at once what belongs to the connection, and counts for nothing.
     pub(super) fn send_own(&mut self, xid: i32, letter: Letter, now: Moment) {
         self.send(Asked { is_counted: false, ..Asked::new(letter, xid) }, now);
@@ -205,6 +217,9 @@ impl<A: Answering, W> Machine<A, W> {
         self.outgoing.append(&mut asked.frame);
         asked.frame = Vec::new();
         asked.sent = now;
+        if let Some(Wanted { kind, path, id, .. }) = &asked.watch {
+            self.asked_watches.has_left(*kind, path, *id);
+        }
         self.in_flight.push_back(asked);
         self.last_sent = now;
     }

@@ -18,15 +18,13 @@ impl<A: Answering, W> Machine<A, W> {
             Some(EventKind::ChildrenChanged) => Event::ChildrenChanged,
             None => return,
         };
-        self.unheard.retain(|(kind, path)| *path != told.path || !kind.hears(event));
+        for kind in WatchSubject::BOTH.into_iter().filter(|kind| kind.hears(event)) {
+            self.unheard.remove(&(kind, told.path.to_string()));
+            self.asked_watches.happened(kind, &told.path, event);
+        }
         let concerned = self.watches.fired(&told.path, event);
         self.outputs.extend(concerned.into_iter().map(|watcher| Output::Told(watcher, event)));
         self.tidy(&told.path, now);
-        for wanted in self.in_flight.iter_mut().filter_map(|asked| asked.watch.as_mut()) {
-            if wanted.path == told.path && wanted.kind.hears(event) {
-                wanted.early = Some(event);
-            }
-        }
     }
 
     /// Has the server tell whenever children of a node come or go, until as many have called [`Machine::unfollow`]. False if
@@ -55,8 +53,8 @@ impl<A: Answering, W> Machine<A, W> {
 
     /// Takes the watch back that stays, if nobody has any use for it.
     fn tidy(&mut self, path: &str, now: Moment) {
-        let mut asked = self.in_flight.iter().chain(&self.queued).filter_map(|asked| asked.watch.as_ref());
-        if asked.any(|wanted| wanted.path == path) || !self.watches.forget_unused(path) {
+        let is_asked = WatchSubject::BOTH.into_iter().any(|kind| self.asked_watches.has(kind, path));
+        if is_asked || !self.watches.forget_unused(path) {
             return;
         }
         self.remove(path, ANY, now);
@@ -71,10 +69,7 @@ impl<A: Answering, W> Machine<A, W> {
 
     /// Nobody listens to a watch any more.
     pub(crate) fn unwatch(&mut self, kind: WatchSubject, path: &str, id: WatchId, now: Moment) {
-        let asked = self.in_flight.iter_mut().chain(&mut self.queued);
-        for wanted in asked.filter_map(|asked| asked.watch.as_mut()) {
-            wanted.is_given_up |= wanted.id == id;
-        }
+        self.asked_watches.give_up(kind, path, id);
         if self.watches.remove(kind, path, id) {
             self.unheard.insert((kind, path.to_owned()));
             self.remove_unheard(kind, path, now);
@@ -83,9 +78,8 @@ impl<A: Answering, W> Machine<A, W> {
 
     /// Removes a watch that nobody listens to, once no request is under way that sets it.
     pub(super) fn remove_unheard(&mut self, kind: WatchSubject, path: &str, now: Moment) {
-        let mut wanted = self.in_flight.iter().chain(&self.queued).filter_map(|asked| asked.watch.as_ref());
-        let is_wanted = wanted.any(|wanted| wanted.kind == kind && wanted.path == path);
-        if is_wanted || !self.unheard.remove(&(kind, path.to_owned())) || self.watches.has(kind, path) {
+        let is_asked = self.asked_watches.has(kind, path);
+        if is_asked || !self.unheard.remove(&(kind, path.to_owned())) || self.watches.has(kind, path) {
             return;
         }
         if self.watches.is_followed(path) {

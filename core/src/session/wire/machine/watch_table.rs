@@ -22,6 +22,8 @@ pub(crate) enum WatchSubject {
 }
 
 impl WatchSubject {
+    pub(super) const BOTH: [WatchSubject; 2] = [WatchSubject::Data, WatchSubject::Children];
+
     /// As it stands in a request that removes watches.
     pub(super) fn number(self) -> i32 {
         match self {
@@ -52,7 +54,7 @@ impl Event {
 }
 
 /// One listener.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WatchId(pub(crate) u64);
 
 struct Watched<W> {
@@ -112,7 +114,7 @@ impl<W> Watches<W> {
 
     /// Everybody whom an event concerns. What was watched once is not watched any more.
     pub(super) fn fired(&mut self, path: &str, event: Event) -> Vec<W> {
-        let kinds = [WatchSubject::Data, WatchSubject::Children].into_iter().filter(|kind| kind.hears(event));
+        let kinds = WatchSubject::BOTH.into_iter().filter(|kind| kind.hears(event));
         let fired = kinds.filter_map(|kind| self.once.remove(&(kind, path.to_owned())));
         let mut concerned: Vec<_> =
             fired.flat_map(|watched| watched.listeners).map(|(_, watcher)| watcher).collect();
@@ -155,9 +157,8 @@ impl<W> Watches<W> {
 
     /// Forgets the watch that stays if it is of no use to anybody; whether that is so.
     pub(super) fn forget_unused(&mut self, path: &str) -> bool {
-        let is_watched = [WatchSubject::Data, WatchSubject::Children]
-            .into_iter()
-            .any(|kind| self.once.contains_key(&(kind, path.to_owned())));
+        let is_watched =
+            WatchSubject::BOTH.into_iter().any(|kind| self.once.contains_key(&(kind, path.to_owned())));
         let is_unused =
             !is_watched && self.followed.get(path).is_some_and(|followed| followed.followers == 0);
         if is_unused {
