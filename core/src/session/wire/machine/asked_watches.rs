@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use super::{Event, WatchId, WatchSubject};
 
 #[derive(Default)]
-pub(super) struct AskedWatches(BTreeMap<Key, AskedWatch>);
+pub(super) struct AskedWatches(BTreeMap<AskedKey, AskedWatch>);
 
-type Key = (WatchSubject, String, WatchId);
+type AskedKey = (WatchSubject, String, WatchId);
 
 /// What has happened since it was asked for.
 #[derive(Default)]
@@ -59,6 +59,6 @@ impl AskedWatches {
     }
 }
 
-fn all_of(kind: WatchSubject, path: &str) -> std::ops::RangeInclusive<Key> {
+fn all_of(kind: WatchSubject, path: &str) -> std::ops::RangeInclusive<AskedKey> {
     (kind, path.to_owned(), WatchId(0))..=(kind, path.to_owned(), WatchId(u64::MAX))
 }
