@@ -21,7 +21,7 @@
 //! ```text
 //! fault    = action [op] { key "=" value }
 //! action   = "drop_before" | "drop_after" | "drop_after_event" | "delay_request" | "delay_reply"
-//!          | "answer_expired" | "answer_throttled"
+//!          | "answer_expired" | "answer_throttled" | "answer_quota_exceeded"
 //!          | "refuse_connections" | "stall_connections" | "swallow_pings"
 //!          | "black_hole" | "black_hole_requests" | "black_hole_replies"
 //! op       = name { "|" name }     a name may hold * and ?; "*" alone: every request but ping and connect
@@ -67,6 +67,7 @@ pub(crate) enum Act {
     DelayReply(Duration),
     AnswerExpired,
     AnswerThrottled,
+    AnswerQuotaExceeded,
     RefuseConnection,
     StallConnections,
     SwallowPings,
@@ -135,6 +136,12 @@ impl Fault {
     /// The request is answered "throttled" and not carried out, as an overloaded server does. The connection stays up.
     pub fn answer_throttled(op: &str) -> Fault {
         Fault::new(Act::AnswerThrottled, op)
+    }
+
+    /// The request is answered "quota exceeded" and not carried out, as where a server enforces a quota that is used up. Only what
+    /// makes a node or sets its data is answered so; a multi, for the first such part of it.
+    pub fn answer_quota_exceeded(op: &str) -> Fault {
+        Fault::new(Act::AnswerQuotaExceeded, op)
     }
 
     /// The next `n` connections are closed as soon as they are made.

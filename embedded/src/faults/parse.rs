@@ -1,6 +1,7 @@
 //! Faults from one line of text. The grammar stands in the [module above](super).
 
-use super::{Fault, glob_matches};
+use super::rules::UNDER_QUOTA;
+use super::{Act, Fault, glob_matches};
 use crate::wire::Op;
 use std::time::Duration;
 
@@ -47,6 +48,7 @@ fn start(action: &str, op: Option<&str>, settings: &[(&str, &str)]) -> Result<Fa
         "drop_after" => Fault::drop_after(about()?),
         "answer_expired" => Fault::answer_expired(about()?),
         "answer_throttled" => Fault::answer_throttled(about()?),
+        "answer_quota_exceeded" => Fault::answer_quota_exceeded(about()?),
         "delay_request" => Fault::delay_request(about()?, delay()?),
         "delay_reply" => Fault::delay_reply(about()?, delay()?),
         _ if op.is_some() => {
@@ -67,8 +69,15 @@ fn start(action: &str, op: Option<&str>, settings: &[(&str, &str)]) -> Result<Fa
     Ok(fault)
 }
 
-const TARGETED: [&str; 6] =
-    ["drop_before", "drop_after", "answer_expired", "answer_throttled", "delay_request", "delay_reply"];
+const TARGETED: [&str; 7] = [
+    "drop_before",
+    "drop_after",
+    "answer_expired",
+    "answer_throttled",
+    "answer_quota_exceeded",
+    "delay_request",
+    "delay_reply",
+];
 const UNTARGETED: [&str; 7] = [
     "drop_after_event",
     "refuse_connections",
@@ -110,6 +119,13 @@ fn can_fire(action: &str, fault: &Fault, settings: &[(&str, &str)]) -> Result<()
     let is_about_all = fault.op.split('|').any(|part| part == "*");
     if is_about_all {
         return Ok(());
+    }
+    if fault.act == Act::AnswerQuotaExceeded && !UNDER_QUOTA.iter().chain(&["multi"]).any(|name| named(name)) {
+        return Err(format!(
+            "a quota refuses none of {}, so it never fires; there are {} and multi",
+            fault.op,
+            UNDER_QUOTA.join(", ")
+        ));
     }
     let are_all_among =
         |few: &[&str]| Op::NAMES.iter().filter(|name| named(name)).all(|name| few.contains(name));
@@ -167,7 +183,7 @@ fn set(fault: Fault, key: &str, value: &str) -> Result<Fault, String> {
         "times" if value == "forever" => fault.forever(),
         "times" => fault.times(number()?),
         "by" => match fault.act {
-            super::Act::DelayRequest(_) | super::Act::DelayReply(_) => fault,
+            Act::DelayRequest(_) | Act::DelayReply(_) => fault,
             _ => {
                 return Err(
                     "by= belongs to delay_request and delay_reply; how long others last is for=".to_owned()
@@ -217,6 +233,7 @@ mod tests {
             ("delay_reply getData by=2s times=forever", Fault::delay_reply("getData", ms(2000)).forever()),
             ("answer_expired * request=4", Fault::answer_expired("*").request_number(4)),
             ("answer_throttled getData", Fault::answer_throttled("getData")),
+            ("answer_quota_exceeded create*|multi", Fault::answer_quota_exceeded("create*|multi")),
             ("refuse_connections times=3", Fault::refuse_connections(3)),
             ("stall_connections for=1m", Fault::stall_connections(ms(60_000))),
             ("swallow_pings for=7ms", Fault::swallow_pings(ms(7))),
@@ -255,6 +272,7 @@ mod tests {
             ("swallow_pings for=1s nth=2 times=2", "nth="),
             ("refuse_connections path=/x", "path="),
             ("drop_after_event request=2", "request="),
+            ("answer_quota_exceeded getData|delete", "getData|delete"),
             ("drop_before ping|connect path=/x", "ping|connect"),
             ("drop_before setWatches* path=/x", "setWatches*"),
             ("delay_reply ping by=1s request=3", "nth="),

@@ -2,14 +2,22 @@
 //! server.
 
 use super::{Act, Fault, FaultId, glob_matches};
+use crate::wire::OpName;
 use std::collections::BTreeSet;
+use std::slice;
 use std::time::Duration;
+
+/// What a quota refuses.
+pub(super) const UNDER_QUOTA: [&str; 5] = ["create", "create2", "createContainer", "createTTL", "setData"];
 
 /// A request, as far as faults look at it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask<'a> {
     pub op: &'a str,
+    /// That of each part of a multi.
     pub paths: &'a [String],
+    /// The operations of a multi.
+    pub parts: &'a [OpName],
     pub session: u64,
 }
 
@@ -22,6 +30,10 @@ pub enum Fate {
     DropAfter,
     AnswerExpired,
     AnswerThrottled,
+    /// Because of that part of a multi.
+    AnswerQuotaExceeded {
+        part: usize,
+    },
     /// It vanishes, and the connection stays up.
     Vanish,
 }
@@ -100,6 +112,9 @@ impl Rules {
                 Act::DropAfter => Fate::DropAfter,
                 Act::AnswerExpired => Fate::AnswerExpired,
                 Act::AnswerThrottled => Fate::AnswerThrottled,
+                Act::AnswerQuotaExceeded => {
+                    Fate::AnswerQuotaExceeded { part: rule.part_over_quota(&ask).unwrap_or_default() }
+                }
                 Act::SwallowPings | Act::BlackHole { .. } => Fate::Vanish,
                 Act::DelayRequest(_) | Act::DelayReply(_) | Act::StallConnections => Fate::Pass,
             };
@@ -129,7 +144,7 @@ impl Rules {
 
     /// Whether the connection breaks after this event.
     pub fn breaks_after_event(&mut self, path: &str, session: u64, now: Duration) -> bool {
-        let ask = Ask { op: "event", paths: &[path.to_owned()], session };
+        let ask = Ask { op: "event", paths: &[path.to_owned()], parts: &[], session };
         let mut breaks = false;
         self.each(now, |rule| {
             let hit = rule.fault.act == Act::DropAfterEvent && rule.counts(&ask);
@@ -213,7 +228,18 @@ impl Rule {
         };
         fault.op.split('|').any(op_fits)
             && fault.session.is_none_or(|s| s == ask.session)
-            && fault.path.as_ref().is_none_or(|glob| ask.paths.iter().any(|p| glob_matches(glob, p)))
+            && (fault.path.is_none() || ask.paths.iter().any(|path| self.is_about(path)))
+            && (fault.act != Act::AnswerQuotaExceeded || self.part_over_quota(ask).is_some())
+    }
+
+    fn is_about(&self, path: &str) -> bool {
+        self.fault.path.as_ref().is_none_or(|glob| glob_matches(glob, path))
+    }
+
+    /// The first part that a quota can refuse.
+    fn part_over_quota(&self, ask: &Ask) -> Option<usize> {
+        let ops = if ask.parts.is_empty() { slice::from_ref(&ask.op) } else { ask.parts };
+        ops.iter().zip(ask.paths).position(|(op, path)| UNDER_QUOTA.contains(op) && self.is_about(path))
     }
 }
 
@@ -224,7 +250,7 @@ mod tests {
     const NOW: Duration = Duration::ZERO;
 
     fn fate(rules: &mut Rules, op: &str, path: &str) -> Fate {
-        rules.judge(Ask { op, paths: &[path.to_owned()], session: 7 }, NOW).fate
+        rules.judge(Ask { op, paths: &[path.to_owned()], parts: &[], session: 7 }, NOW).fate
     }
 
     #[test]
@@ -269,17 +295,17 @@ mod tests {
         rules.inject(Fault::answer_expired("getData").session(9), NOW);
         rules.inject(Fault::delay_reply("getData", Duration::from_secs(1)).times(2), NOW);
         for left in [1, 1, 0] {
-            let verdict = rules.judge(Ask { op: "getData", paths: &[], session: 7 }, NOW);
+            let verdict = rules.judge(Ask { op: "getData", paths: &[], parts: &[], session: 7 }, NOW);
             assert_eq!((verdict.fate, verdict.delay_reply), (Fate::Pass, Duration::from_secs(left)));
         }
-        assert_eq!(rules.judge(Ask { op: "getData", paths: &[], session: 9 }, NOW).fate, Fate::AnswerExpired);
+        assert_eq!(rules.judge(Ask { op: "getData", paths: &[], parts: &[], session: 9 }, NOW).fate, Fate::AnswerExpired);
     }
 
     #[test]
     fn what_lasts_ends_by_itself() {
         let mut rules = Rules::default();
         rules.inject(Fault::swallow_pings(Duration::from_secs(2)), NOW);
-        let ping = Ask { op: "ping", paths: &[], session: 7 };
+        let ping = Ask { op: "ping", paths: &[], parts: &[], session: 7 };
         assert_eq!(rules.judge(ping, Duration::from_secs(1)).fate, Fate::Vanish);
         assert_eq!(rules.judge(ping, Duration::from_secs(1)).fate, Fate::Vanish);
         assert_eq!(rules.judge(ping, Duration::from_secs(2)).fate, Fate::Pass);

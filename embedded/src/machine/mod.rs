@@ -48,6 +48,7 @@ pub use profile::Profile;
 pub use view::NodeView;
 
 pub(crate) use connect::too_late;
+pub(crate) use multi::refused;
 
 use crate::wire::{Acl, Event, EventKind};
 use sessions::Sessions;

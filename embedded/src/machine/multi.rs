@@ -3,7 +3,7 @@
 use super::request::Caller;
 use super::write::Done;
 use super::{Machine, Now};
-use crate::wire::{Code, CreateArgs, Op, ReadResult, SubRead, SubWrite, WriteResult};
+use crate::wire::{Code, CreateArgs, Op, ReadResult, SubRead, SubWrite, WriteResult, Writer};
 
 /// Sixteen times what a client takes by default.
 const LONGEST_REPLY: usize = 16 << 20;
@@ -40,14 +40,7 @@ impl Machine {
         let mut w = self.begin_reply(caller);
         if let Some((at, code)) = failed {
             self.roll_back(txn);
-            for i in 0..ops.len() {
-                let err = match i.cmp(&at) {
-                    std::cmp::Ordering::Less => 0,
-                    std::cmp::Ordering::Equal => code as i32,
-                    std::cmp::Ordering::Greater => Code::RuntimeInconsistency as i32,
-                };
-                WriteResult::Failed(err).write(&mut w);
-            }
+            write_failed(&mut w, ops.len(), at, code);
         } else {
             self.commit(txn);
             for result in done {
@@ -80,6 +73,28 @@ impl Machine {
         }
         w.end_of_parts();
         self.end_reply(caller, w);
+    }
+}
+
+/// The answer to a request that was not carried out, or to a multi of so many parts because of one of them.
+pub(crate) fn refused(xid: i32, zxid: i64, code: Code, parts: usize, at: usize) -> Vec<u8> {
+    if parts == 0 {
+        return Writer::reply(xid, zxid, code as i32).finish();
+    }
+    let mut w = Writer::reply(xid, zxid, 0);
+    write_failed(&mut w, parts, at, code);
+    w.end_of_parts();
+    w.finish()
+}
+
+fn write_failed(w: &mut Writer, parts: usize, at: usize, code: Code) {
+    for i in 0..parts {
+        let err = match i.cmp(&at) {
+            std::cmp::Ordering::Less => 0,
+            std::cmp::Ordering::Equal => code as i32,
+            std::cmp::Ordering::Greater => Code::RuntimeInconsistency as i32,
+        };
+        WriteResult::Failed(err).write(w);
     }
 }
 

@@ -4,7 +4,7 @@ use super::PATIENCE;
 use super::link::{FRAME_LIMIT, Link, Pending, learn};
 use crate::faults::{Ask, Fate, Verdict};
 use crate::log::Head;
-use crate::machine::too_late;
+use crate::machine::{refused, too_late};
 use crate::shell::{Conn, Desk, FIRST_CONN, Got, HeldRequest, Shell, State};
 use crate::wire::{Code, Op, Writer, event_path, frame_at, is_word, op_name};
 use mio::net::TcpStream;
@@ -141,7 +141,7 @@ impl World {
             head
         };
         let now = self.desk.now();
-        let ask = Ask { op: head.op, paths: &head.paths, session: link.session };
+        let ask = Ask { op: head.op, paths: &head.paths, parts: &head.parts, session: link.session };
         let mut verdict = self.desk.judge(id, ask, now);
         if self.ending.contains(&link.session) {
             verdict.delay_request = verdict.delay_request.max(PATIENCE);
@@ -158,7 +158,7 @@ impl World {
 
     fn pass_on(&mut self, id: u64, frame: &[u8], head: Head, verdict: Verdict) {
         let Some(link) = self.links.get_mut(&id) else { return };
-        let xid = head.xid;
+        let (xid, parts) = (head.xid, head.parts.len());
         let entry = head.into_entry(id, link.session, frame.len());
         self.dirty.insert(id);
         let mut pending =
@@ -180,6 +180,11 @@ impl World {
             }
             Fate::AnswerThrottled => {
                 pending.made_up = Some(Writer::reply(xid, 0, Code::Throttled as i32).finish());
+                link.pending.push_back(pending);
+                return self.made_up_answers(id);
+            }
+            Fate::AnswerQuotaExceeded { part } => {
+                pending.made_up = Some(refused(xid, 0, Code::QuotaExceeded, parts, part));
                 link.pending.push_back(pending);
                 return self.made_up_answers(id);
             }

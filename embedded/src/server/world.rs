@@ -4,7 +4,7 @@
 use super::clock::Clock;
 use crate::faults::{Ask, Fate, Verdict};
 use crate::log::{Head, LogEntry, Outcome};
-use crate::machine::{Cluster, Kind, Output, too_late};
+use crate::machine::{Cluster, Kind, Output, refused, too_late};
 use crate::shell::{Conn, Desk, FIRST_CONN, Got, HeldRequest, Shell, State};
 use crate::wire::{Code, Op, Oversized, Writer, event_path, frame_at, is_word, op_name};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -153,7 +153,7 @@ impl World {
             (false, false) => (Head::of_request(frame), self.session_of(id)),
         };
         let now = self.desk.now();
-        let verdict = self.desk.judge(id, Ask { op: head.op, paths: &head.paths, session }, now);
+        let verdict = self.desk.judge(id, Ask { op: head.op, paths: &head.paths, parts: &head.parts, session }, now);
         let Some(conn) = self.conns.get_mut(&id) else { return };
         let after = conn.held_in.back().map(|h| h.release);
         if after.is_some() || !verdict.delay_request.is_zero() {
@@ -166,7 +166,7 @@ impl World {
     }
 
     fn handle(&mut self, id: u64, frame: &[u8], head: Head, verdict: Verdict) {
-        let (xid, handshake) = (head.xid, head.op == op_name(Op::CONNECT));
+        let (xid, handshake, parts) = (head.xid, head.op == op_name(Op::CONNECT), head.parts.len());
         let wanted = self.desk.log.wanted();
         let mut entry = wanted.then(|| head.into_entry(id, self.session_of(id), frame.len() + 4));
         match verdict.fate {
@@ -190,8 +190,12 @@ impl World {
                     self.finish(id);
                 }
             }
-            Fate::AnswerThrottled => {
-                let reply = Writer::reply(xid, self.cluster.zxid_of(id), Code::Throttled as i32).finish();
+            Fate::AnswerThrottled | Fate::AnswerQuotaExceeded { .. } => {
+                let zxid = self.cluster.zxid_of(id);
+                let reply = match verdict.fate {
+                    Fate::AnswerQuotaExceeded { part } => refused(xid, zxid, Code::QuotaExceeded, parts, part),
+                    _ => Writer::reply(xid, zxid, Code::Throttled as i32).finish(),
+                };
                 entry.iter_mut().for_each(|e| e.answered(&reply, Outcome::Answered));
                 self.enqueue(id, reply, verdict.delay_reply);
             }
