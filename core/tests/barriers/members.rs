@@ -33,6 +33,21 @@ async fn a_client_asks_once_for_how_many_it_is() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_no_time_is_told_of_another_number_all_the_same() {
+    for ground in grounds() {
+        let (early, others) = (ground.client(TEN).await, ground.client(TEN).await);
+        after_a_round_of(&early, 3).await;
+        let waiting = entering(&of(&others, 2));
+        count_is(&others, 1).await;
+        // Its client asks for how many the path is only once it has been told.
+        let error = of(&early, 3).enter(Some(Duration::ZERO)).await.expect_err("the other waits for two");
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(!waiting.is_finished(), "one is not two");
+        waiting.abort();
+    }
+}
+
 /// Members that have agreed on so many, and then others who say another number.
 async fn after_a_round_of(client: &Client, parties: usize) {
     all(&(0..parties).map(|_| of(client, parties)).collect::<Vec<_>>()).await;

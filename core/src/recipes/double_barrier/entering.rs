@@ -93,6 +93,7 @@ async fn enter_once(
         return Ok(MemberEnd::Gone);
     };
     call.outlast_outages();
+    // At once: who waits finds that out by itself, but who has less time than a moment would be told Timeout, each time.
     if came.may_disagree && came.count < barrier.parties {
         let names = list_children(barrier, place, call).await?;
         check_agreement(barrier, &names.unwrap_or_default())?;
