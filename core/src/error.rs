@@ -225,13 +225,18 @@ impl Error {
         )
     }
 
-    /// The retry budget is used up by waiting for a connection.
-    pub(crate) fn not_sent(what: &str) -> Error {
+    /// The retry budget is used up before it could leave: by waiting for a connection, or, on one, for the answers to what came
+    /// before it.
+    pub(crate) fn not_sent(what: &str, is_connected: bool) -> Error {
+        let nobody = match is_connected {
+            true => "the ZooKeeper server of this client answered nothing before",
+            false => "no ZooKeeper server was there for",
+        };
         Error::new(
             ErrorKind::ConnectionLost,
             format!(
-                "no ZooKeeper server was there for {what} within the retry budget (retry.give_up_after), so that it was not sent, \
-                 and nothing was applied; check the servers and the network, and make it again"
+                "{nobody} {what} within the retry budget (retry.give_up_after), so that it was not sent, and nothing was applied; \
+                 check the servers and the network, and make it again"
             ),
         )
     }

@@ -204,8 +204,10 @@ impl Call {
             // In a box, as all that is rare.
             Err(behind) => {
                 let turn = behind.turn_to_change(self.session.clone());
-                Box::pin(self.while_heard(what, turn)).await.map_err(|error| match error.kind() {
-                    ErrorKind::ConnectionLost => Error::not_sent(what),
+                let heard = Box::pin(self.while_heard(what, turn)).await;
+                let is_connected = self.session.server_session().connection().is_some();
+                heard.map_err(|error| match error.kind() {
+                    ErrorKind::ConnectionLost => Error::not_sent(what, is_connected),
                     _ => error,
                 })?
             }

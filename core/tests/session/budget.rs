@@ -89,12 +89,22 @@ async fn what_has_waited_for_an_earlier_call_in_vain_was_not_sent() {
         let config = client.config("/config/never-sent").expect("valid");
         config.create(b"0").await.expect("created");
         ground.inject(Fault::delay_request("*", 60 * budget).session(client.session_id()).forever());
-        let mut first = Box::pin(config.set(b"1", None));
-        assert!((&mut first).now_or_never().is_none(), "it has asked");
-        let error = soon("the end", config.set(b"2", None)).await.expect_err("no answer");
-        assert_eq!(error.kind(), ErrorKind::ConnectionLost);
-        assert!(error.to_string().contains("was not sent, and nothing was applied"), "{error}");
-        ground.clear_faults();
+        for (said, is_away) in
+            [("server of this client answered nothing", false), ("no ZooKeeper server was there", true)]
+        {
+            if is_away {
+                ground.clear_faults();
+                ground.go_away();
+                eventually("there is no connection", || client.state() == State::Suspended).await;
+            }
+            let mut first = Box::pin(config.set(b"1", None));
+            assert!((&mut first).now_or_never().is_none(), "it has asked");
+            let error = soon("the end", config.set(b"2", None)).await.expect_err("no answer");
+            assert_eq!(error.kind(), ErrorKind::ConnectionLost);
+            let told = error.to_string();
+            assert!(told.contains(said) && told.contains("was not sent, and nothing was applied"), "{told}");
+        }
+        ground.come_back();
     }
 }
 

@@ -120,7 +120,8 @@ fn can_fire(action: &str, fault: &Fault, settings: &[(&str, &str)]) -> Result<()
     if is_about_all {
         return Ok(());
     }
-    if fault.act == Act::AnswerQuotaExceeded && !UNDER_QUOTA.iter().chain(&["multi"]).any(|name| named(name)) {
+    if fault.act == Act::AnswerQuotaExceeded && !UNDER_QUOTA.iter().chain(&["multi"]).any(|name| named(name))
+    {
         return Err(format!(
             "a quota refuses none of {}, so it never fires; there are {} and multi",
             fault.op,

@@ -298,7 +298,10 @@ mod tests {
             let verdict = rules.judge(Ask { op: "getData", paths: &[], parts: &[], session: 7 }, NOW);
             assert_eq!((verdict.fate, verdict.delay_reply), (Fate::Pass, Duration::from_secs(left)));
         }
-        assert_eq!(rules.judge(Ask { op: "getData", paths: &[], parts: &[], session: 9 }, NOW).fate, Fate::AnswerExpired);
+        assert_eq!(
+            rules.judge(Ask { op: "getData", paths: &[], parts: &[], session: 9 }, NOW).fate,
+            Fate::AnswerExpired
+        );
     }
 
     #[test]

@@ -153,7 +153,8 @@ impl World {
             (false, false) => (Head::of_request(frame), self.session_of(id)),
         };
         let now = self.desk.now();
-        let verdict = self.desk.judge(id, Ask { op: head.op, paths: &head.paths, parts: &head.parts, session }, now);
+        let verdict =
+            self.desk.judge(id, Ask { op: head.op, paths: &head.paths, parts: &head.parts, session }, now);
         let Some(conn) = self.conns.get_mut(&id) else { return };
         let after = conn.held_in.back().map(|h| h.release);
         if after.is_some() || !verdict.delay_request.is_zero() {
@@ -193,7 +194,9 @@ impl World {
             Fate::AnswerThrottled | Fate::AnswerQuotaExceeded { .. } => {
                 let zxid = self.cluster.zxid_of(id);
                 let reply = match verdict.fate {
-                    Fate::AnswerQuotaExceeded { part } => refused(xid, zxid, Code::QuotaExceeded, parts, part),
+                    Fate::AnswerQuotaExceeded { part } => {
+                        refused(xid, zxid, Code::QuotaExceeded, parts, part)
+                    }
                     _ => Writer::reply(xid, zxid, Code::Throttled as i32).finish(),
                 };
                 entry.iter_mut().for_each(|e| e.answered(&reply, Outcome::Answered));

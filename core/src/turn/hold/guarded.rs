@@ -135,7 +135,7 @@ impl Hold {
             };
             if let Err(error) = call.receive(VERB, changed).await {
                 return Err(match error.kind() {
-                    ErrorKind::ConnectionLost => Error::not_sent(VERB).with_path(&self.path),
+                    ErrorKind::ConnectionLost => Error::not_sent(VERB, false).with_path(&self.path),
                     _ => error,
                 });
             }
