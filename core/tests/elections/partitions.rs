@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::support::access::{ALL, NO_CREATION, NO_READING, set_access};
+use crate::support::access::{ALL, NO_CREATION, NO_READING, NO_WRITING, set_access};
 use crate::support::ground::{Ground, grounds};
 use crate::support::{eventually, said, soon};
 use tokio::task::JoinHandle;
@@ -438,6 +438,45 @@ async fn a_partition_that_may_not_be_locked_takes_no_other_from_its_member_and_i
         set_access(&ground.hosts(), line, ALL);
         assert_eq!(soon("the other", member.next(None)).await.expect("won").name(), "0");
         drop((other, client.close(None).await));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_write_down_who_has_what_is_told_what_to_allow() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let leader = format!("{PATH}/leader");
+        client.nodes().ensure(&leader).await.expect("made");
+        set_access(&ground.hosts(), &leader, NO_WRITING);
+        let error = soon("the end", of(&client, 2, "a").next(None)).await.expect_err("it may not");
+        assert_eq!(error.kind(), ErrorKind::Denied);
+        let told = error.to_string();
+        assert!(told.contains("needs READ and WRITE") && told.contains(&leader), "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_that_may_not_write_down_who_has_what_any_more_keeps_its_own() {
+    said::listen();
+    for ground in grounds() {
+        let (client, other) = (ground.client(TEN).await, ground.client(TEN).await);
+        let leader = format!("{PATH}/leader");
+        let drained = options("a").drain(Duration::from_millis(100));
+        let member = client.partitioner(PATH, 2, drained).expect("valid");
+        let held = [soon("one", member.next(None)).await, soon("two", member.next(None)).await];
+        let held = held.map(|won| won.expect("won"));
+        set_access(&ground.hosts(), &leader, NO_WRITING);
+        let late = of(&other, 2, "b");
+        let early = late.next(Some(Duration::from_millis(300))).await.expect_err("nobody may assign it any");
+        assert_eq!(early.kind(), ErrorKind::Timeout);
+        eventually("it is told", || client.skipped().get(&leader).is_some_and(|cause| cause == "denied")).await;
+        assert!(said::about(&leader).iter().any(|told| told.contains("needs READ and WRITE")));
+        let early = member.next(Some(Duration::from_millis(300))).await.expect_err("it has both");
+        assert_eq!(early.kind(), ErrorKind::Timeout, "{early}");
+        assert!(held.iter().all(|held| held.is_held()));
+        set_access(&ground.hosts(), &leader, ALL);
+        soon("its share", late.next(None)).await.map(drop).expect("won");
+        drop((held, client.close(None).await));
     }
 }
 

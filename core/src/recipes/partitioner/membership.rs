@@ -22,6 +22,7 @@ use crate::recipes::election::{Election, Leader, Leadership};
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::registration::{KeptNode, StartingNode};
+use crate::session::skipped_nodes::Flaw;
 use crate::session::watching::Children;
 use crate::session::wire::WireError;
 
@@ -144,14 +145,20 @@ async fn take_part(
         let left = async { drop(leaving.wait_for(|leaves| *leaves).await) };
         let (fails, mut failed) = watch::channel(None);
         let leading = election.run(|leadership| {
-            let (sharing, fails) = (sharing.clone(), fails.clone());
+            let (sharing, session, fails) = (sharing.clone(), session.clone(), fails.clone());
             async move {
-                let assigned = assign(sharing, leadership).await;
-                if let Err(error) = &assigned
-                    && matches!(error.kind(), ErrorKind::Denied | ErrorKind::TooLarge | ErrorKind::Invalid)
-                {
+                let assigned = assign(&sharing, leadership).await;
+                match assigned.as_ref().map_err(Error::kind) {
+                    // Others may be allowed to, or this one again: what is assigned already goes on, as an election does.
+                    Err(ErrorKind::Denied) if lock(&sharing.assignment).is_some() => {
+                        let path = assigned.as_ref().err().and_then(Error::path);
+                        session.skip(path.unwrap_or(&sharing.path), Flaw::Denied);
+                    }
                     // Standing again would not help.
-                    fails.send_replace(Some(error.clone()));
+                    Err(ErrorKind::Denied | ErrorKind::TooLarge | ErrorKind::Invalid) => {
+                        fails.send_replace(assigned.as_ref().err().cloned());
+                    }
+                    _ => {}
                 }
                 assigned
             }
@@ -188,6 +195,9 @@ async fn take_part(
     unless(pin!(gone), session.until_closing()).await;
     end
 }
+
+const LEADER_WRITES: &str =
+    "whoever of the members leads writes there who has which partition, and needs READ and WRITE";
 
 fn mismatch(other: &str) -> Error {
     let said = format!(
@@ -227,7 +237,7 @@ async fn next_assignment(observed: &mut Feed<Option<Leader>>, sharing: &Sharing)
 }
 
 /// Computes the assignment, now and whenever somebody comes or goes, for as long as this member leads.
-async fn assign(sharing: Arc<Sharing>, leadership: Leadership) -> Result<()> {
+async fn assign(sharing: &Sharing, leadership: Leadership) -> Result<()> {
     let session = sharing.client.session()?;
     let mut list = session.watch_children(LISTING, &sharing.below(MEMBERS)).current();
     // Others follow what the leader before has said last, which this member may not have read.
@@ -264,7 +274,11 @@ async fn assign(sharing: Arc<Sharing>, leadership: Leadership) -> Result<()> {
         if said.as_ref() == Some(&next) {
             continue;
         }
-        leadership.acknowledge(&next.to_bytes(&sharing.member.list)).await?;
+        let written = leadership.acknowledge(&next.to_bytes(&sharing.member.list)).await;
+        written.map_err(|error| match error.kind() {
+            ErrorKind::Denied => error.because(LEADER_WRITES.to_owned()),
+            _ => error,
+        })?;
         said = Some(next);
     }
 }
