@@ -5220,8 +5220,8 @@ zkr_status zkr_partitioner_leave_async(zkr_partitioner *partitioner,
                                        void *user_data);
 
 /**
- * Who has which partition now: an entry for each, with the identity of its owner, or with data that is NULL where
- * nobody has it. On success *owners belongs to the caller: free it with zkr_entries_free.
+ * Who has which partition now, no older than this call: an entry for each, with the identity of its owner, or with
+ * data that is NULL where nobody has it. On success *owners belongs to the caller: free it with zkr_entries_free.
  */
 zkr_status zkr_partitioner_owners(zkr_partitioner *partitioner,
                                   zkr_entries **owners,
@@ -5244,8 +5244,8 @@ zkr_status zkr_partitioner_watch(zkr_partitioner *partitioner,
                                  zkr_error **error);
 
 /**
- * Who shares the partitions now: an entry for each by name, with its weight as a decimal number for data. On success
- * *members belongs to the caller: free it with zkr_entries_free.
+ * Who shares the partitions now, no older than this call: an entry for each by name, with its weight as a decimal
+ * number for data. On success *members belongs to the caller: free it with zkr_entries_free.
  */
 zkr_status zkr_partitioner_members(zkr_partitioner *partitioner,
                                    zkr_entries **members,

@@ -4051,7 +4051,10 @@ class Partitioner {
     outcome.check(zkr_partitioner_leave(handle(), outcome.place()));
   }
 
-  /** Who has which partition now: the identity of its owner, nothing where nobody has it. */
+  /**
+   * Who has which partition now, no older than this call: the identity of its owner, nothing where nobody
+   * has it.
+   */
   std::map<std::string, std::optional<std::string>> owners() const {
     detail::Outcome outcome;
     zkr_entries *owners = nullptr;
@@ -4074,7 +4077,7 @@ class Partitioner {
         });
   }
 
-  /** Who shares the partitions now, by name, with their weights. */
+  /** Who shares the partitions now, no older than this call: by name, with their weights. */
   std::map<std::string, std::uint32_t> members() const {
     detail::Outcome outcome;
     zkr_entries *members = nullptr;

@@ -39,14 +39,14 @@ export class Partitioner {
    * `NOT_HELD` if it is no member.
    */
   leave(options?: SignalOptions): Promise<void>
-  /** Who has which partition now: the identity of its owner, null where nobody has it. */
+  /** Who has which partition now, no older than this call: the identity of its owner, null where nobody has it. */
   owners(options?: SignalOptions): Promise<Record<string, string | null>>
   /**
    * Who has which partition, now and whenever one has another owner: always the latest, as `owners()` does. A change costs one
    * or two requests, however many partitions there are.
    */
   watch(options?: SignalOptions): Feed<Record<string, string | null>>
-  /** Who shares the partitions now, by name, with their weights. */
+  /** Who shares the partitions now, no older than this call: by name, with their weights. */
   members(options?: SignalOptions): Promise<Record<string, number>>
   // --- end of generated
   /**

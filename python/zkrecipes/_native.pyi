@@ -1563,7 +1563,7 @@ class PartitionerBase:
         """
 
     def owners(self) -> dict[str, str | None]:
-        """Who has which partition now: the identity of its owner, None where nobody has it."""
+        """Who has which partition now, no older than this call: the identity of its owner, None where nobody has it."""
 
     def watch(self) -> Feed[dict[str, str | None]]:
         """Who has which partition, now and whenever one has another owner: always the latest, as `owners()` does. A
@@ -1571,7 +1571,7 @@ class PartitionerBase:
         """
 
     def members(self) -> dict[str, int]:
-        """Who shares the partitions now, by name, with their weights."""
+        """Who shares the partitions now, no older than this call: by name, with their weights."""
 
     def cancel(self) -> None:
         """Ends the waits in progress on this object with Cancelled, never later ones."""

@@ -263,8 +263,8 @@ fn partitioner_leave(partitioner: *const zkr_partitioner, way: Way<'_, (), zkr_d
     })
 }
 
-/// Who has which partition now: an entry for each, with the identity of its owner, or with data that is NULL where
-/// nobody has it. On success *owners belongs to the caller: free it with zkr_entries_free.
+/// Who has which partition now, no older than this call: an entry for each, with the identity of its owner, or with
+/// data that is NULL where nobody has it. On success *owners belongs to the caller: free it with zkr_entries_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_partitioner_owners(
     partitioner: *mut zkr_partitioner,
@@ -313,8 +313,8 @@ pub extern "C" fn zkr_partitioner_watch(
     })
 }
 
-/// Who shares the partitions now: an entry for each by name, with its weight as a decimal number for data. On success
-/// *members belongs to the caller: free it with zkr_entries_free.
+/// Who shares the partitions now, no older than this call: an entry for each by name, with its weight as a decimal
+/// number for data. On success *members belongs to the caller: free it with zkr_entries_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn zkr_partitioner_members(
     partitioner: *mut zkr_partitioner,

@@ -54,7 +54,7 @@ impl PartitionerBase {
         Self::origin(slf).run(slf.py(), || async move { core.leave().await })
     }
 
-    /// Who has which partition now: the identity of its owner, None where nobody has it.
+    /// Who has which partition now, no older than this call: the identity of its owner, None where nobody has it.
     fn owners(slf: &Bound<'_, Self>) -> Answered {
         let core = zkrecipes::Partitioner::clone(&slf.get().core);
         Self::origin(slf).run(slf.py(), || async move { core.owners().await })
@@ -66,7 +66,7 @@ impl PartitionerBase {
         FeedBase::follow(slf.py(), Self::origin(slf), || Ok(slf.get().core.watch()))
     }
 
-    /// Who shares the partitions now, by name, with their weights.
+    /// Who shares the partitions now, no older than this call: by name, with their weights.
     fn members(slf: &Bound<'_, Self>) -> Answered {
         let core = zkrecipes::Partitioner::clone(&slf.get().core);
         Self::origin(slf).run(slf.py(), || async move { core.members().await })

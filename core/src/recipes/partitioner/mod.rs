@@ -432,7 +432,7 @@ impl Partitioner {
         owners::feed(client.session(), path, Some(partitions))
     }
 
-    /// Who shares the partitions now, by name, with their weights.
+    /// Who shares the partitions now, no older than this call: by name, with their weights.
     pub async fn members(&self) -> Result<BTreeMap<String, u32>> {
         let session = self.sharing.client.session()?;
         let path = self.sharing.below(MEMBERS);
