@@ -294,6 +294,9 @@ impl Marks {
 
     /// The same for what closing waits for.
     pub(crate) fn take_through_closing(self: &Arc<Self>, session: &Arc<Session>) -> Used {
+        // Also one that was made in an earlier server session, and without another look at its parent: while it stands, that has a
+        // child, and so is the node that was looked at. If it does not, what sets it is refused, and the mark that takes its place
+        // looks.
         let idle = self.idle().marks.pop().map(|(_, mark)| mark);
         // One that goes with a closing client tells nothing.
         let mark = idle.filter(|mark| session.use_temporary(&mark.node)).unwrap_or_else(|| {
