@@ -168,6 +168,37 @@ fn items_are_listed_with_how_they_stand() {
 }
 
 #[test]
+fn an_item_is_taken_from_who_works_on_it() {
+    let server = server();
+    put(&server, &["hangs", "other"]);
+    let hangs = claiming(&server, &["--count", "1"], "echo begun; exec sleep 60");
+    assert_eq!(hangs.out.line(), "begun");
+    let taken = run(&server, &["queue", "break", PATH, "qn-0000000000"]);
+    assert!(taken.status == 0 && taken.out.starts_with("qn-0000000000 was taken from "), "{taken:?}");
+    assert_eq!(hangs.end().status, 76, "its claim is lost");
+    for node in ["qn-0000000000", "qn-0000000001", "qn-0000000099", "/queues/other/qn-0000000000", "x"] {
+        let nobody = run(&server, &["queue", "break", PATH, node]);
+        assert!(nobody.status == 1 && nobody.err.contains("nobody works on"), "{nobody:?}");
+    }
+    assert_eq!(run(&server, &["queue", "peek", PATH]).out, "hangs\n");
+    assert_eq!(claiming(&server, &["--count", "1"], "exec cat").end().out, "hangs");
+}
+
+#[test]
+fn the_numbers_of_a_queue_that_is_not_there_are_no_zeros() {
+    let server = server();
+    for form in [&["queue", "stats", PATH][..], &["queue", "stats", "--json", PATH]] {
+        let none = run(&server, form);
+        assert_eq!((none.status, none.out.as_str()), (1, ""));
+        assert!(none.err.contains(&format!("nothing is at {PATH}")), "{none:?}");
+    }
+    put(&server, &["one"]);
+    assert_eq!(run(&server, &["queue", "get", PATH]).out, "one\n");
+    let empty = run(&server, &["queue", "stats", PATH]);
+    assert_eq!((empty.status, empty.out.as_str()), (0, "ready   0\ndelayed 0\nclaimed 0\ndead    0\n"));
+}
+
+#[test]
 fn an_item_whose_command_fails_goes_back_and_then_to_the_dead() {
     let server = server();
     put(&server, &["bad", "good"]);

@@ -1,4 +1,4 @@
-//! `zkrecipes queue put|get|claim|peek|ls|len|stats|watch|drain|dead PATH`.
+//! `zkrecipes queue put|get|claim|peek|ls|break|len|stats|watch|drain|dead PATH`.
 
 mod claim;
 mod dead;
@@ -31,6 +31,7 @@ use progress::Progress;
   zkrecipes queue claim /queues/resize -- sh -c 'resize \"$(cat)\"'
   zkrecipes queue claim --max-attempts 5 /queues/mail -- send-mail
   zkrecipes queue ls /queues/mail
+  zkrecipes queue break /queues/mail qn-0000000007
   zkrecipes queue watch /queues/mail
   zkrecipes queue dead --replay /queues/mail
   zkrecipes queue put --delay 15m /queues/reminders 'call Alice'"))]
@@ -78,12 +79,24 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Takes an item away from who works on it; status 1 if nobody does
+    ///
+    /// For one whose work hangs, and whose program goes on: the next one has the
+    /// item at once, and this claim was an attempt. Who had it is told as when
+    /// its session ends, and its ack is refused. Prints who that was.
+    #[command(verbatim_doc_comment)]
+    Break {
+        /// Of the queue
+        path: String,
+        /// A node of zkrecipes queue ls
+        node: String,
+    },
     /// Prints how many there are, those that are being worked on included
     Len {
         /// Of the queue
         path: String,
     },
-    /// Prints how many can be taken, step aside, are being worked on, and have failed too often
+    /// Prints how many can be taken, step aside, are being worked on, and have failed too often; status 1 if nothing is at PATH
     Stats {
         /// Of the queue
         path: String,
@@ -222,13 +235,35 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
             let items = drive::wait(drive::list_items(queue, count), Some(cancel), None)?;
             ls::show(queue.path(), &items, json)
         }),
+        Verb::Break { path, node } => on_queue(&which, &path, common, |queue, cancel| {
+            match drive::wait(drive::break_claim(queue, node.clone()), Some(cancel), None)? {
+                Some(who) => outcome::print(&format!(
+                    "{} was taken from {}\n",
+                    table::printable(&node),
+                    table::shown_who(&who)
+                )),
+                None => Err(Failure::new(
+                    NO,
+                    format!(
+                        "nobody works on {node:?}, or there is no such item; see zkrecipes queue ls {path}"
+                    ),
+                )),
+            }
+        }),
         Verb::Len { path } => on_queue(&which, &path, common, |queue, cancel| {
             let queue = queue.clone();
             number(async move { queue.len().await }, cancel)
         }),
         Verb::Stats { path, json } => on_queue(&which, &path, common, |queue, cancel| {
-            let queue = queue.clone();
-            stats(drive::wait(async move { queue.stats().await }, Some(cancel), None)?, json)
+            match drive::wait(drive::stats_if_any(queue), Some(cancel), None)? {
+                Some(found) => stats(found, json),
+                None => {
+                    let said = format!(
+                        "nothing is at {path}: there is no queue, or nobody has put anything into it yet"
+                    );
+                    Err(Failure::new(NO, said))
+                }
+            }
         }),
         Verb::Dead { path, replay, only, purge, drain, long, json } => {
             on_queue(&which, &path, common, |queue, cancel| {

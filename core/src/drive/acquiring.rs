@@ -17,6 +17,7 @@ use crate::recipes::held::{Held, Readers};
 use crate::recipes::partitioner::{self, Partitioner};
 use crate::recipes::queue::{
     Backlog, Claims, DeadLetter, DelayQueue, Got, Item, ListedItem, PriorityQueue, Put, PutOptions, Queue,
+    QueueStats,
 };
 use crate::session::delivery::Subscription;
 
@@ -202,6 +203,21 @@ pub fn list_items(
 ) -> impl Future<Output = Result<Vec<ListedItem>>> + Send + use<> {
     let backlog = backlog.clone();
     async move { backlog.list_items(most).await }
+}
+
+/// Takes the claim of an item away, by its node below the path of the queue; resolves with who had it, if somebody had.
+pub fn break_claim(
+    backlog: &Backlog,
+    node: String,
+) -> impl Future<Output = Result<Option<String>>> + Send + use<> {
+    let backlog = backlog.clone();
+    async move { backlog.break_claim(&node).await }
+}
+
+/// As [`Backlog::stats`]; `None` if nothing is at the path of the queue.
+pub fn stats_if_any(backlog: &Backlog) -> impl Future<Output = Result<Option<QueueStats>>> + Send + use<> {
+    let backlog = backlog.clone();
+    async move { backlog.stats_if_any().await }
 }
 
 /// As [`Backlog::replay`], or [`Backlog::replay_one`] where an id is given.

@@ -59,9 +59,10 @@ pub use crate::recipes::survey::{Found, FoundKind, Survey, survey, survey_within
 pub use crate::sanitizer;
 pub use crate::session::delivery::{CallbackTimes, Turn};
 pub use acquiring::{
-    Granted, ack_many, acquire, check_stands, claim, claim_many, claims, client_of, dead_letters, downgrade,
-    downgrade_current, get, held, leadership, list_items, next_partition, on_known_loss, partition_failed,
-    partitions, put, put_delayed, put_one, put_priority, replay, tell_collected, terms,
+    Granted, ack_many, acquire, break_claim, check_stands, claim, claim_many, claims, client_of,
+    dead_letters, downgrade, downgrade_current, get, held, leadership, list_items, next_partition,
+    on_known_loss, partition_failed, partitions, put, put_delayed, put_one, put_priority, replay,
+    stats_if_any, tell_collected, terms,
 };
 pub use any_call::{AnyAnswer, AnyCall, AnyDone, answer_of, any_call};
 pub use cancels::Cancels;

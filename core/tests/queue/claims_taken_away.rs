@@ -341,6 +341,38 @@ async fn who_listens_does_not_take_the_claim_of_the_next_one_for_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_takes_a_claim_away_takes_not_that_of_the_next_one() {
+    let server = server();
+    let (worker, operator) = (client(&server).await, client(&server).await);
+    let other = connected(&server, options(TEN).identity("other")).await;
+    let [queue, next, all] = [&worker, &other, &operator]
+        .map(|client| client.queue(PATH, QueueOptions::default()).expect("valid"));
+    queue.put(b"tea").await.expect("put");
+    let item = queue.claim().await.expect("there is one");
+    let node = zkrecipes::drive::list_items(&all, 1).await.expect("listed").remove(0).path;
+    let late = Fault::delay_request("multi", Duration::from_secs(1)).session(operator.session_id());
+    let late = server.inject(late);
+    let taking = tokio::spawn(zkrecipes::drive::break_claim(&all, node.clone()));
+    eventually("it is on its way", || server.fault_fired(late)).await;
+    item.release().await.expect("given back");
+    let theirs = soon("the next one", next.claim()).await.expect("it is free");
+    assert_eq!(
+        soon("the answer", taking).await.expect("no panic").expect("asked"),
+        None,
+        "that one has gone"
+    );
+    theirs.verify().await.expect("it stands");
+    let name = node.strip_prefix(PATH).expect("below it").trim_start_matches('/').to_owned();
+    // An answer that gets lost says nothing else.
+    server.inject(Fault::drop_after("multi").session(operator.session_id()));
+    let who = zkrecipes::drive::break_claim(&all, name.clone()).await.expect("asked");
+    assert_eq!(who.as_deref(), Some("other"));
+    assert_eq!(theirs.verify().await.expect_err("it was taken").kind(), ErrorKind::NotHeld);
+    assert_eq!(zkrecipes::drive::break_claim(&all, name).await.expect("asked"), None);
+    assert_eq!(soon("the next one", queue.claim()).await.expect("it is free").attempts(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_asks_whether_a_claim_stands_that_somebody_else_has_hears_that_it_does_not() {
     let server = server();
     let (worker, other) = (client(&server).await, client(&server).await);

@@ -1,4 +1,4 @@
-//! How the items of a queue stand, one by one, for people who look.
+//! How the items of a queue stand, one by one, for people who look, and who take the claim of one away.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,8 +11,11 @@ use super::store::Store;
 use crate::error::Result;
 use crate::path;
 use crate::session::Session;
+use crate::session::call::Call;
+use crate::session::wire::{WireError, Write};
 
 const VERB: &str = "ls";
+const BREAK: &str = "break";
 
 /// An item, and how it stands.
 #[derive(Clone, Debug)]
@@ -92,4 +95,38 @@ pub(super) async fn list(store: &Store, session: &Arc<Session>, most: usize) -> 
     })
     .await?;
     Ok(listed)
+}
+
+/// Takes the claim of the item at that path away; answers who had it, and `None` if nobody has. Not that of somebody who claims it
+/// meanwhile: each claim raises the version of the item.
+pub(super) async fn break_claim(store: &Store, call: &mut Call, item: &str) -> Result<Option<String>> {
+    let claim = path::join(&store.layout.claims, path::name(item));
+    let Some(stat) = looking::stat(call, BREAK, item).await? else { return Ok(None) };
+    let said = looking::now(call, BREAK, &claim, |server| server.get_data(&claim)).await?;
+    let Some((said, _)) = said else { return Ok(None) };
+    let who = || {
+        let said = String::from_utf8_lossy(&said);
+        // Ours say behind that what tells one claim from another.
+        said.rsplit_once(' ').map_or(&*said, |(who, _)| who).to_owned()
+    };
+    let writes = [
+        Write::Check { path: item.to_owned(), version: Some(stat.version) },
+        Write::Delete { path: claim.clone(), version: None },
+    ];
+    let mut is_in_doubt = false;
+    loop {
+        let server_session = call.server_session(BREAK).await?;
+        match call.receive(BREAK, server_session.multi(&writes)).await? {
+            Ok(_) => return Ok(Some(who())),
+            Err(WireError::Part { error, .. })
+                if matches!(*error, WireError::NoNode | WireError::BadVersion) =>
+            {
+                return Ok(is_in_doubt.then(who));
+            }
+            Err(error) => {
+                is_in_doubt = true;
+                call.retry_or_refuse(error, BREAK, &claim).await?;
+            }
+        }
+    }
 }

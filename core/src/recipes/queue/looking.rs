@@ -47,7 +47,7 @@ pub(super) async fn count(store: &Store, session: &Arc<Session>, counted: &mut Q
 const READ_AT_ONCE: usize = 64;
 
 /// Asks behind a `sync` until it is answered; `None` when there is no such node.
-async fn now<T>(
+pub(super) async fn now<T>(
     call: &mut Call,
     verb: &str,
     node: &str,

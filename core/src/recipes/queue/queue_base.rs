@@ -29,6 +29,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::QueueOptions;
 use crate::path::{self, PACKET_LIMIT};
+use crate::recipes::contenders;
 use crate::recipes::wait_progress::{Listeners, WaitProgress, nobody, telling};
 use crate::session::Session;
 use crate::session::call::Call;
@@ -484,6 +485,30 @@ impl Backlog {
             all.extend(listed.map_err(|error| error.with_path(self.path()))?);
         }
         Ok(all)
+    }
+
+    /// Takes the claim of the item at `node`, below the path or as a whole path, away; answers who had it, if somebody had.
+    pub(crate) async fn break_claim(&self, node: &str) -> Result<Option<String>> {
+        let node = contenders::whole(&self.path, node);
+        let mut call = self.client.session()?.call(None);
+        for store in &*self.stores {
+            if path::parent(&node) == store.layout.items
+                && store.layout.recognise(path::name(&node)).is_some()
+            {
+                return item_states::break_claim(store, &mut call, &node).await;
+            }
+        }
+        Ok(None)
+    }
+
+    /// The same as [`Backlog::stats`], and `None` if nothing is at the path: then nobody has put anything there yet.
+    pub(crate) async fn stats_if_any(&self) -> Result<Option<QueueStats>> {
+        let stats = self.stats().await?;
+        if stats != QueueStats::default() {
+            return Ok(Some(stats));
+        }
+        let mut call = self.client.session()?.call(None).reading();
+        Ok(looking::stat(&mut call, "stats", &self.path).await?.map(|_| stats))
     }
 
     // ---- dead letters
