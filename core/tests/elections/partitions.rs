@@ -469,7 +469,8 @@ async fn a_leader_that_may_not_write_down_who_has_what_any_more_keeps_its_own() 
         let late = of(&other, 2, "b");
         let early = late.next(Some(Duration::from_millis(300))).await.expect_err("nobody may assign it any");
         assert_eq!(early.kind(), ErrorKind::Timeout);
-        eventually("it is told", || client.skipped().get(&leader).is_some_and(|cause| cause == "denied")).await;
+        eventually("it is told", || client.skipped().get(&leader).is_some_and(|cause| cause == "denied"))
+            .await;
         assert!(said::about(&leader).iter().any(|told| told.contains("needs READ and WRITE")));
         let early = member.next(Some(Duration::from_millis(300))).await.expect_err("it has both");
         assert_eq!(early.kind(), ErrorKind::Timeout, "{early}");

@@ -12,6 +12,7 @@ mod hosts;
 mod lease;
 mod many_watches;
 mod outages;
+mod quotas;
 mod read_only;
 mod reconnecting;
 mod throttling;
