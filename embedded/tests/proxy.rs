@@ -130,6 +130,15 @@ fn delays_and_made_up_answers_keep_the_order() {
 }
 
 #[test]
+fn a_quota_that_is_used_up_keeps_the_write_from_the_server() {
+    let (server, proxy, mut raw) = start();
+    proxy.inject(Fault::answer_quota_exceeded("create"));
+    assert_eq!(raw.create("/a", 0), Err(-125));
+    assert_eq!(server.nodes(), Vec::<String>::new());
+    raw.create("/a", 0).unwrap();
+}
+
+#[test]
 fn a_session_is_expired_at_the_server_itself() {
     let (server, proxy, mut raw) = start();
     raw.create("/e", 1).unwrap();

@@ -1,8 +1,8 @@
 //! Creates, deletes, changes, multis, and the numbers they leave behind.
 
 use crate::support::{Raw, Reply, open_acl};
-use zkrecipes_embedded::Server;
 use zkrecipes_embedded::wire::{Op, Reader, Writer};
+use zkrecipes_embedded::{Fault, Server};
 
 const SEQUENTIAL: i32 = 2;
 
@@ -258,6 +258,28 @@ fn a_failed_multi_leaves_nothing_behind_but_its_zxid() {
     assert_eq!(raw.create("/p/n-", SEQUENTIAL), Ok("/p/n-0000000001".to_owned()), "numbers roll back");
     let failed = server.log().into_iter().find(|e| e.op == "multi").unwrap();
     assert_eq!((failed.error, failed.path.as_str(), failed.parts.len()), (-103, "/p/n-", 5));
+}
+
+#[test]
+fn a_quota_that_is_used_up_refuses_the_part_that_it_is_about() {
+    let (server, mut raw) = start();
+    raw.create("/p", 0).unwrap();
+    server.inject(Fault::answer_quota_exceeded("*").path("/p/**").times(2));
+    raw.exists("/p/a", false).unwrap_err();
+    assert_eq!(raw.create("/p/a", 0), Err(-125));
+    let reply = raw.call(Op::MULTI, |w| {
+        part(w, Op::CHECK).string("/p").int(0);
+        create(w, Op::CREATE, "/q", 0);
+        create(w, Op::CREATE2, "/p/b", 0);
+        part(w, Op::DELETE).string("/p").int(-1);
+        end(w);
+    });
+    assert_eq!(reply.err, 0);
+    assert_eq!(results(&reply), ["error 0 0", "error 0 0", "error -125 -125", "error -2 -2"]);
+    assert_eq!(server.nodes(), ["/p"]);
+    let refused = server.log().into_iter().find(|e| e.op == "multi").unwrap();
+    assert_eq!(refused.error, -125);
+    raw.create("/p/a", 0).unwrap();
 }
 
 #[test]
