@@ -467,8 +467,9 @@ async fn a_leader_that_may_not_write_down_who_has_what_any_more_keeps_its_own() 
         let held = held.map(|won| won.expect("won"));
         set_access(&ground.hosts(), &leader, NO_WRITING);
         let late = of(&other, 2, "b");
+        // Timeout, or Denied if it leads by now, since it has not seen any assignment.
         let early = late.next(Some(Duration::from_millis(300))).await.expect_err("nobody may assign it any");
-        assert_eq!(early.kind(), ErrorKind::Timeout);
+        assert!(matches!(early.kind(), ErrorKind::Timeout | ErrorKind::Denied), "{early}");
         eventually("it is told", || client.skipped().get(&leader).is_some_and(|cause| cause == "denied"))
             .await;
         assert!(said::about(&leader).iter().any(|told| told.contains("needs READ and WRITE")));
