@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use zkrecipes::drive::{self, CancelToken};
+use zkrecipes::drive::{self, CancelToken, Found, FoundKind};
 
 use crate::common::Common;
 use crate::help::examples;
@@ -105,6 +105,12 @@ fn everything(common: Common, path: &str, is_all: bool, is_json: bool) -> Outcom
         outcome::print(&table::below(survey::HEADINGS, rows))?;
         if survey.found.is_empty() {
             outcome::say(&format!("no recipe is in use at {path} or below it"));
+        }
+        // Claims stand beside the queue, and so not below what was asked for.
+        let is_queue =
+            |found: &Found| found.path == path && found.kind == FoundKind::Queue && found.holding == 0;
+        if survey.found.iter().any(is_queue) {
+            outcome::say(&format!("zkrecipes queue ls {path} shows who works on what of it"));
         }
         if survey.is_cut {
             outcome::say(survey::CUT);

@@ -162,6 +162,10 @@ fn items_are_listed_with_how_they_stand() {
     assert!(!json.contains("good"), "{json}");
     let nobody = run(&server, &["break", PATH, "holder"]);
     assert!(nobody.status == 1 && nobody.err.contains("see zkrecipes queue ls"), "{nobody:?}");
+    let all = run(&server, &["ls", "--recursive", PATH]);
+    assert!(all.out.contains("3 queued") && all.err.contains("zkrecipes queue ls"), "{all:?}");
+    let above = run(&server, &["ls", "--recursive", "/queues"]);
+    assert!(above.out.contains("3 queued") && above.err.is_empty(), "{above:?}");
     slow.signal(libc::SIGTERM);
     slow.end();
     assert_eq!(run(&server, &["queue", "ls", "/queues/none"]).out, "");
