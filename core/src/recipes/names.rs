@@ -184,10 +184,12 @@ impl Names {
             if registration.undo(Names::UNBIND).await? {
                 return Ok(());
             }
+            // That took a call of its own, and this one has heard nothing meanwhile.
+            call.waits_for_nobody();
             // Somebody may have taken the name from us, or may not.
             was_bound = true;
         }
-        let deleted = session.call(None).delete_this(Names::UNBIND, &node).await;
+        let deleted = call.delete_this(Names::UNBIND, &node).await;
         match deleted.map_err(|error| error.with_path(&node))? || was_bound {
             true => Ok(()),
             false => Err(refusal(WireError::NoNode, Names::UNBIND, &node)),

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use futures_util::future::join;
+
 use crate::support::ground::grounds;
-use crate::support::{client, eventually, options, server, soon};
-use zkrecipes::{Client, ErrorKind, Names, Naming, blocking};
+use crate::support::{client, connected, eventually, options, server, soon};
+use zkrecipes::{Client, ErrorKind, Names, Naming, RetryOptions, blocking};
 use zkrecipes_embedded::{Fault, Server};
 
 const PATH: &str = "/names/services";
@@ -142,6 +144,32 @@ async fn an_unbinding_that_was_lost_unbinds_nothing_that_was_bound_since() {
         assert_eq!(of(&b).lookup("db").await.expect("asked"), Some(b"new".to_vec()));
         of(&b).unbind("db").await.expect("unbound");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_binding_comes_behind_an_unbinding_of_its_client_however_long_that_takes() {
+    let server = server();
+    // Each step is answered within it, and all of them take more than twice as long.
+    let budget = Duration::from_secs(2);
+    let retry = RetryOptions::default().base(Duration::from_millis(1500)).give_up_after(budget);
+    let a = connected(&server, options(TEN).retry(retry)).await;
+    let b = client(&server).await;
+    let (names, node) = (of(&a), format!("{PATH}/db"));
+    names.bind("db", b"1", true).await.expect("bound");
+    // What its client looks at when it hears that its node is gone, and then what is to be deleted.
+    let slow = Fault::delay_reply("exists", budget * 4 / 5).path(&node).session(a.session_id()).times(2);
+    let slow = server.inject(slow);
+    let lost = server.inject(Fault::drop_before("delete").path(&node).session(a.session_id()));
+    let theft = b.nodes().transaction();
+    theft.delete(&node, None).expect("valid");
+    theft.create(&node, b"b", zkrecipes::CreateMode::Persistent).expect("valid");
+    theft.commit().await.expect("applied");
+    eventually("it looks", || server.fault_fired(slow)).await;
+    let (unbound, bound) = soon("both", join(names.unbind("db"), names.bind("db", b"2", false))).await;
+    assert!(server.fault_fired(lost));
+    unbound.expect("unbound");
+    bound.expect("bound when it was unbound");
+    assert_eq!(names.lookup("db").await.expect("asked"), Some(b"2".to_vec()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
