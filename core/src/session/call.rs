@@ -437,7 +437,7 @@ impl Call {
     }
 
     /// Waits as long as any request of the session is answered within the budget, which counts from the last such answer.
-    async fn while_heard<T>(&mut self, what: &str, event: impl Future<Output = T>) -> Result<T> {
+    pub(crate) async fn while_heard<T>(&mut self, what: &str, event: impl Future<Output = T>) -> Result<T> {
         let mut event = pin!(event);
         self.heard = self.heard.max(self.session.server_session().heard());
         loop {

@@ -9,7 +9,7 @@ use crate::support::commits::{
 };
 use crate::support::{eventually, nodes_under, server, soon};
 use zkrecipes::{Client, CommitMode, ErrorKind, Outcome, Proposal, TwoPhaseCommit, drive};
-use zkrecipes_embedded::Server;
+use zkrecipes_embedded::{Fault, Server};
 
 async fn client(server: &Server) -> Client {
     crate::support::client_with(server, TEN).await
@@ -202,6 +202,28 @@ async fn a_proposal_that_did_not_reach_its_caller_is_told_to_who_waits() {
     drop(on_its_way);
     let told = soon("what is next", waits).await.expect("joined").expect("asked");
     assert_eq!(told.id(), "one");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proposal_that_did_not_reach_its_caller_is_told_also_when_a_look_that_had_begun_before_ends() {
+    let server = server();
+    let (a, b) = (client(&server).await, client(&server).await);
+    let coordinator = coordinator(&a);
+    let asked = site(&b, "a").await;
+    begun(&coordinator, "one", &["a"]).await;
+    let on_its_way = soon("what is next", drive::next_proposal(&asked, None)).await.expect("asked");
+    // Something new to read, of which nobody is told.
+    begun(&coordinator, "two", &["a"]).await;
+    coordinator.decide_abort("two", "").await.expect("decided");
+    let (moment, slow) = (Duration::from_millis(50), Duration::from_millis(80));
+    server.inject(Fault::delay_reply("*", slow).session(b.session_id()).forever());
+    while server.count("getData", "**/transactions/two") == 0 {
+        let none = asked.next(Some(moment)).await.expect_err("the rest is left to the next call");
+        assert_eq!(none.kind(), ErrorKind::Timeout);
+    }
+    drop(on_its_way);
+    server.clear_faults();
+    assert_eq!(next(&asked).await.id(), "one");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,7 @@
 //! Two-phase commit: one node that cannot be read stops nobody, a site that is gone leaves little behind, and many transactions
 //! are read at once.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use crate::support::access::{NO_DELETION, NO_READING, set_access};
@@ -9,7 +10,9 @@ use crate::support::commits::{
 };
 use crate::support::said;
 use crate::support::{client_with, connected, eventually, nodes_under, options, server, soon};
-use zkrecipes::{AclChoice, Auth, Client, CommitMode, CreateMode, ErrorKind, Outcome, TwoPhaseCommit};
+use zkrecipes::{
+    AclChoice, Auth, Client, CommitMode, CreateMode, ErrorKind, Outcome, Proposal, TwoPhaseCommit,
+};
 use zkrecipes_embedded::{Fault, Server};
 
 async fn client(server: &Server) -> Client {
@@ -270,22 +273,32 @@ async fn a_transaction_of_which_a_part_was_deleted_by_hand_is_none() {
     assert!(refused.kind() == ErrorKind::NoNode && refused.to_string().contains("by hand"), "{refused}");
 }
 
+/// What the site `gone` has voted on, and has not acknowledged.
+async fn aborted_without_a_vote_of_a(
+    coordinator: &TwoPhaseCommit,
+    gone: &TwoPhaseCommit,
+    many: usize,
+) -> Vec<Proposal> {
+    let mut voted = Vec::new();
+    for n in 0..many {
+        let id = format!("t{n}");
+        let transaction = begun(coordinator, &id, &["a", "gone"]).await;
+        let proposal = next(gone).await;
+        proposal.vote_commit().await.expect("voted");
+        coordinator.decide_abort(&id, "").await.expect("decided");
+        assert_eq!(transaction.outcome(None).await.expect("known"), Outcome::Abort);
+        voted.push(proposal);
+    }
+    voted
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_aborted_without_a_site_costs_it_nothing_and_goes_from_its_inbox_when_it_is_collected() {
     const MANY: usize = 130;
     let server = server();
     let (a, b, c) = (client(&server).await, client(&server).await, client(&server).await);
     let (coordinator, asked, gone) = (coordinator(&a), site(&b, "a").await, site(&c, "gone").await);
-    let mut voted = Vec::new();
-    for n in 0..MANY {
-        let id = format!("t{n}");
-        let transaction = begun(&coordinator, &id, &["a", "gone"]).await;
-        let proposal = next(&gone).await;
-        proposal.vote_commit().await.expect("voted");
-        coordinator.decide_abort(&id, "").await.expect("decided");
-        assert_eq!(transaction.outcome(None).await.expect("known"), Outcome::Abort);
-        voted.push(proposal);
-    }
+    let voted = aborted_without_a_vote_of_a(&coordinator, &gone, MANY).await;
     asked.next(Some(Duration::ZERO)).await.map(drop).expect_err("there is nothing to vote on");
     assert_eq!(asked.pending().await.expect("asked").len(), MANY);
     server.clear_log();
@@ -310,6 +323,61 @@ async fn what_was_aborted_without_a_site_costs_it_nothing_and_goes_from_its_inbo
     }
     eventually("it has forgotten them", || inbox() == 3).await;
     waiter.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_collected_together_is_found_with_one_list() {
+    const MANY: usize = 230;
+    let server = server();
+    let (a, b, c) = (client(&server).await, client(&server).await, client(&server).await);
+    let (coordinator, asked, gone) = (coordinator(&a), site(&b, "a").await, site(&c, "gone").await);
+    let voted = aborted_without_a_vote_of_a(&coordinator, &gone, MANY).await;
+    asked.next(Some(Duration::ZERO)).await.map(drop).expect_err("there is nothing to vote on");
+    for proposal in voted {
+        proposal.acknowledge().await.expect("done");
+    }
+    nothing_left(&coordinator).await;
+    server.clear_log();
+    let waiting = asked.clone();
+    let waiter = tokio::spawn(async move { waiting.next(None).await });
+    let inbox = format!("{PATH}/inbox/a");
+    eventually("it has forgotten them", || nodes_under(&server, &inbox).is_empty()).await;
+    waiter.abort();
+    let (mut read, mut lists) = (HashSet::new(), 0);
+    for entry in server.log().iter().filter(|entry| entry.session_id == b.session_id()) {
+        lists += usize::from(entry.op.starts_with("getChildren") && entry.path == inbox);
+        if entry.op == "getData" && !entry.path.contains("/vote-") && read.insert(entry.path.clone()) {
+            // What is there still when the last one was read is listed again.
+            assert_eq!(lists, 1, "{} were read", read.len());
+        }
+    }
+    assert_eq!(read.len(), MANY);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_that_asks_for_a_moment_is_told_though_the_network_is_slow() {
+    const MANY: usize = 12;
+    let server = server();
+    let a = client(&server).await;
+    let b = connected(&server, options(TEN).max_in_flight(2)).await;
+    let (coordinator, asked) = (coordinator(&a), site(&b, "a").await);
+    for n in 0..MANY {
+        drop(begun(&coordinator, &format!("t{n}"), &["a"]).await);
+    }
+    // No answer comes in the time of one call.
+    let (moment, slow) = (Duration::from_millis(40), Duration::from_millis(60));
+    server.inject(Fault::delay_reply("*", slow).session(b.session_id()).forever());
+    let mut told = Vec::new();
+    soon("all are told", async {
+        while told.len() < MANY {
+            match asked.next(Some(moment)).await {
+                Ok(proposal) => told.push(proposal.id().to_owned()),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Timeout, "{error}"),
+            }
+        }
+    })
+    .await;
+    assert_eq!(told, Vec::from_iter((0..MANY).map(|n| format!("t{n}"))));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,12 +1,17 @@
 //! The inbox of a site: what it is asked, each once, and again what it has not acknowledged.
 
-use std::sync::{Arc, Weak};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
+
+use tokio::sync::watch;
 
 use super::layout::{Decision, Header, Key, Outcome, TransactionLayout};
 use super::nodes::{AT_ONCE, ReadNode, all_of, is_there, node};
 use super::ownership::Commits;
 use super::site::{Proposal, Site};
+use super::told::ToldEntries;
 use super::transaction::KnownTransaction;
 use crate::error::{Error, Result};
 use crate::mutex::lock;
@@ -21,7 +26,23 @@ use crate::sort;
 const NEXT: &str = "next";
 const ASKING: &str = "no transaction began";
 
-/// A transaction that this site is asked about, and what of it was read.
+/// A look at the inbox: what is new there, and the watch that tells of more. A call that runs out of time leaves it to the next one,
+/// or who has little time and a slow network would begin again and again.
+pub(super) struct InboxLook {
+    looking: Pin<Box<dyn Future<Output = Result<(Vec<ReadEntry>, Watch)>> + Send>>,
+    /// Changes when something is to be told again of which it may not know.
+    again: watch::Receiver<u64>,
+}
+
+/// What was read of an entry.
+pub(super) struct ReadEntry {
+    key: Key,
+    whole: ReadNode,
+    vote: ReadNode,
+    is_open: bool,
+}
+
+/// A transaction that this site is asked about.
 struct InboxEntry {
     key: Key,
     header: Header,
@@ -45,14 +66,19 @@ impl Site {
     ) -> Result<Proposal> {
         let mut call = session.wait(limit).timeout_says(ASKING).withdrawable(self.left.next());
         if call.is_single_attempt() {
-            // Another call that waits may look for long, so this one looks by itself.
-            return self.look_for_next(commits, session, &mut call).await;
+            // Another call that waits may look for long, so this one looks by itself. What was left to the next one is older.
+            if let Some(mut look) = self.looking.get().try_lock() {
+                **look = None;
+            }
+            return self.look_for_next(commits, session, &mut call, &mut None).await;
         }
         loop {
             let looking = self.looking.get();
             let alone = async {
                 match call.wait_for(looking.lock()).await? {
-                    Some(_alone) => self.look_for_next(commits, session, &mut call).await.map(Some),
+                    Some(mut look) => {
+                        self.look_for_next(commits, session, &mut call, &mut look).await.map(Some)
+                    }
                     None => Ok(None),
                 }
             };
@@ -67,60 +93,34 @@ impl Site {
         commits: &Arc<Commits>,
         session: &Arc<Session>,
         call: &mut Call,
+        look: &mut Option<InboxLook>,
     ) -> Result<Proposal> {
-        let mut again = self.again.subscribe();
         // Whether a watch has told just now that something has come.
         let mut is_news = false;
         loop {
             if let Some(transaction) = lock(&self.found).pop_front() {
                 return Ok(Proposal::new(commits.clone(), self.clone(), transaction, false));
             }
-            again.mark_unchanged();
-            let list = {
-                let mut told = lock(&self.told);
-                told.look_again_in_time(session.now());
-                told.begin_list()
-            };
-            let (entries, news) = self.watch_inbox(&commits.layout, call).await?;
-            let new = lock(&self.told).take_new(list, entries);
-            let seen = self.read_entries(commits, session, call, &new, std::mem::take(&mut is_news)).await?;
-            // There is nothing to vote on: they are for `pending`, until they are collected.
-            let is_over = |asked: &InboxProposal| !asked.is_open && !asked.proposal.has_voted();
-            let (over, asked): (Vec<_>, Vec<_>) = seen.into_iter().partition(is_over);
-            {
-                let (mut told, mut found) = (lock(&self.told), lock(&self.found));
-                over.iter().for_each(|asked| told.is_left(asked.proposal.key().entry()));
-                // Another call may have found it at the same time. What is left out now may be read later.
-                let is_new = |proposal: &Proposal| told.tell(proposal.key().entry());
-                let new: Vec<_> = asked.into_iter().map(|asked| asked.proposal).filter(is_new).collect();
-                // What was voted on before is for `pending`, too.
-                let not_voted = new.iter().filter(|proposal| !proposal.has_voted());
-                found.extend(not_voted.map(|proposal| proposal.transaction().clone()));
-                if !found.is_empty() {
-                    continue;
-                }
+            let InboxLook { looking, again } = look.get_or_insert_with(|| {
+                let again = self.again.subscribe();
+                // The time of this call is not that of the look.
+                let own = if call.is_single_attempt() { call.beside() } else { session.wait(None) };
+                let (layout, name, told) = (commits.layout.clone(), self.name.clone(), self.told.clone());
+                InboxLook { looking: Box::pin(look_at_inbox(layout, name, told, own)), again }
+            });
+            let looked = call.while_heard(NEXT, looking.as_mut()).await?;
+            let mut again = again.clone();
+            *look = None;
+            let (read, news) = looked?;
+            self.take_in(commits, session, read, std::mem::take(&mut is_news));
+            if !lock(&self.found).is_empty() {
+                continue;
             }
             if call.is_single_attempt() {
                 return Err(Error::timeout(ASKING));
             }
             call.outlast_outages();
-            let watched = lock(&self.told).watched().and_then(Key::of_entry);
-            let collected = match &watched {
-                Some(key) => {
-                    let node = commits.layout.transaction(&key.id);
-                    match call.ask(NEXT, |server| server.watch_exists(&node)).await {
-                        Ok((Some(_), watch)) => Some(watch),
-                        Ok((None, _)) => {
-                            lock(&self.told).look_again(session.now());
-                            continue;
-                        }
-                        // It is looked at in time.
-                        Err(failure) if failure.is(&WireError::NoAuth) => None,
-                        Err(failure) => return Err(failure.about(NEXT, &node)),
-                    }
-                }
-                None => None,
-            };
+            let collected = self.watch_what_is_over(commits, session, call).await?;
             let is_collected = async {
                 match collected {
                     Some(watch) => drop(watch.await),
@@ -145,48 +145,73 @@ impl Site {
         }
     }
 
+    /// Notes what was read: of what somebody is to be told, and what is over.
+    fn take_in(
+        self: &Arc<Self>,
+        commits: &Arc<Commits>,
+        session: &Arc<Session>,
+        read: Vec<ReadEntry>,
+        is_news: bool,
+    ) {
+        let seen = self.make_proposals(commits, session, read, is_news);
+        // There is nothing to vote on: they are for `pending`, until they are collected.
+        let is_over = |asked: &InboxProposal| !asked.is_open && !asked.proposal.has_voted();
+        let (over, asked): (Vec<_>, Vec<_>) = seen.into_iter().partition(is_over);
+        let (mut told, mut found) = (lock(&self.told), lock(&self.found));
+        over.iter().for_each(|asked| told.is_left(asked.proposal.key().entry()));
+        // Another call may have found it at the same time. What is left out now may be read later.
+        let is_new = |proposal: &Proposal| told.tell(proposal.key().entry());
+        let new: Vec<_> = asked.into_iter().map(|asked| asked.proposal).filter(is_new).collect();
+        // What was voted on before is for `pending`, too.
+        let not_voted = new.iter().filter(|proposal| !proposal.has_voted());
+        found.extend(not_voted.map(|proposal| proposal.transaction().clone()));
+    }
+
+    /// The watch of one that is over, if there is any and it may be read. Many may have gone together: then the next ones are read
+    /// until one is still there. Their entries are known, so that this takes no other list.
+    async fn watch_what_is_over(
+        self: &Arc<Self>,
+        commits: &Arc<Commits>,
+        session: &Arc<Session>,
+        call: &mut Call,
+    ) -> Result<Option<Watch>> {
+        loop {
+            let Some(key) = lock(&self.told).watched().and_then(Key::of_entry) else { return Ok(None) };
+            let node = commits.layout.transaction(&key.id);
+            match call.ask(NEXT, |server| server.watch_exists(&node)).await {
+                Ok((Some(_), watch)) => return Ok(Some(watch)),
+                Ok((None, _)) => {}
+                // It is looked at in time.
+                Err(failure) if failure.is(&WireError::NoAuth) => return Ok(None),
+                Err(failure) => return Err(failure.about(NEXT, &node)),
+            }
+            let entries = lock(&self.told).look_again(session.now());
+            let read = read_entries(&commits.layout, &self.name, call, &entries).await?;
+            self.take_in(commits, session, read, false);
+        }
+    }
+
     pub(super) async fn pending(
         self: &Arc<Self>,
         commits: &Arc<Commits>,
         session: &Arc<Session>,
     ) -> Result<Vec<Proposal>> {
         let mut call = session.call(None);
-        let (entries, _) = self.watch_inbox(&commits.layout, &mut call).await?;
-        let all = self.read_entries(commits, session, &mut call, &entries, false).await?;
+        let (entries, _) = watch_inbox(&commits.layout, &self.name, &mut call).await?;
+        let read = read_entries(&commits.layout, &self.name, &mut call, &entries).await?;
+        let all = self.make_proposals(commits, session, read, false);
         Ok(all.into_iter().map(|asked| asked.proposal).collect())
     }
 
-    async fn watch_inbox(&self, layout: &TransactionLayout, call: &mut Call) -> Result<(Vec<String>, Watch)> {
-        let inbox = layout.inbox(&self.name);
-        loop {
-            match call.ask(NEXT, |server| server.watch_children(&inbox)).await {
-                Ok((entries, _, watch)) => return Ok((entries, watch)),
-                Err(Failure::Refused(WireError::NoNode)) => {
-                    let asked = call.ask(NEXT, |server| server.watch_exists(&inbox)).await;
-                    if let (None, watch) = asked.map_err(|failure| failure.about(NEXT, &inbox))? {
-                        return Ok((Vec::new(), watch));
-                    }
-                }
-                Err(failure) => return Err(failure.about(NEXT, &inbox)),
-            }
-        }
-    }
-
     /// What these are about, in the order in which they began. Of the last one it may be news that it has begun.
-    async fn read_entries(
+    fn make_proposals(
         self: &Arc<Self>,
         commits: &Arc<Commits>,
         session: &Arc<Session>,
-        call: &mut Call,
-        entries: &[String],
+        read: Vec<ReadEntry>,
         is_news: bool,
-    ) -> Result<Vec<InboxProposal>> {
-        // What is none of ours stays.
-        let keys: Vec<_> = entries.iter().filter_map(|entry| Key::of_entry(entry)).collect();
-        let mut all = Vec::new();
-        for keys in keys.chunks(AT_ONCE) {
-            all.extend(self.read_some(&commits.layout, session, call, keys).await?);
-        }
+    ) -> Vec<InboxProposal> {
+        let mut all = self.understand(&commits.layout, session, read);
         sort::by_key(&mut all, |found| found.stat.czxid);
         let now = session.now();
         let is_first_seen =
@@ -194,35 +219,17 @@ impl Site {
         if is_news && let Some(last) = all.iter().rfind(is_first_seen) {
             commits.servers_time.shows(last.stat.ctime, now);
         }
-        Ok(all.into_iter().map(|found| self.make_proposal(commits, found, now)).collect())
+        all.into_iter().map(|found| self.make_proposal(commits, found, now)).collect()
     }
 
-    async fn read_some(
+    fn understand(
         &self,
         layout: &TransactionLayout,
         session: &Arc<Session>,
-        call: &mut Call,
-        keys: &[Key],
-    ) -> Result<Vec<InboxEntry>> {
-        let asked = call.ask(NEXT, |server| {
-            // Behind a `sync`: of what a server has not heard yet, nobody has been done with.
-            let sync = server.catch_up(&layout.root);
-            let flights = keys.iter().map(|key| {
-                let (whole, vote) = (layout.transaction(&key.id), layout.vote(key, &self.name));
-                let (whole, vote) = (node(server.get_data(&whole)), node(server.get_data(&vote)));
-                let open = is_there(server.exists(&layout.open(key)));
-                let all: Flight<_> = Box::pin(async move { Ok((whole.await?, vote.await?, open.await?)) });
-                all
-            });
-            let flights = flights.collect();
-            async move {
-                sync.await?;
-                all_of(flights).await
-            }
-        });
-        let all = asked.await.map_err(|failure| failure.about(NEXT, &layout.inbox(&self.name)))?;
-        let mut read = Vec::new();
-        for (key, (whole, vote, is_open)) in keys.iter().zip(all) {
+        read: Vec<ReadEntry>,
+    ) -> Vec<InboxEntry> {
+        let mut all = Vec::new();
+        for ReadEntry { key, whole, vote, is_open } in read {
             let found = match whole {
                 ReadNode::Denied => {
                     session.skip(&layout.transaction(&key.id), Flaw::Denied);
@@ -238,15 +245,15 @@ impl Site {
                 },
             };
             match (found, vote) {
-                (None, _) => self.forget_collected(layout, session, key),
-                (Some(_), ReadNode::Denied) => session.skip(&layout.vote(key, &self.name), Flaw::Denied),
+                (None, _) => self.forget_collected(layout, session, &key),
+                (Some(_), ReadNode::Denied) => session.skip(&layout.vote(&key, &self.name), Flaw::Denied),
                 (Some((header, stat)), vote) => {
                     let vote = vote.data().map(|(vote, _)| vote);
-                    read.push(InboxEntry { key: key.clone(), header, stat, vote, is_open });
+                    all.push(InboxEntry { key, header, stat, vote, is_open });
                 }
             }
         }
-        Ok(read)
+        all
     }
 
     /// It was collected without us: there is nothing for us to do.
@@ -287,4 +294,74 @@ impl Site {
         known.insert(key.nonce.clone(), Arc::downgrade(&transaction));
         transaction
     }
+}
+
+async fn look_at_inbox(
+    layout: TransactionLayout,
+    site: String,
+    told: Arc<Mutex<ToldEntries>>,
+    mut call: Call,
+) -> Result<(Vec<ReadEntry>, Watch)> {
+    let list = {
+        let mut told = lock(&told);
+        told.look_again_in_time(call.now());
+        told.begin_list()
+    };
+    let (entries, news) = watch_inbox(&layout, &site, &mut call).await?;
+    let new = lock(&told).take_new(list, entries);
+    Ok((read_entries(&layout, &site, &mut call, &new).await?, news))
+}
+
+async fn watch_inbox(
+    layout: &TransactionLayout,
+    site: &str,
+    call: &mut Call,
+) -> Result<(Vec<String>, Watch)> {
+    let inbox = layout.inbox(site);
+    loop {
+        match call.ask(NEXT, |server| server.watch_children(&inbox)).await {
+            Ok((entries, _, watch)) => return Ok((entries, watch)),
+            Err(Failure::Refused(WireError::NoNode)) => {
+                let asked = call.ask(NEXT, |server| server.watch_exists(&inbox)).await;
+                if let (None, watch) = asked.map_err(|failure| failure.about(NEXT, &inbox))? {
+                    return Ok((Vec::new(), watch));
+                }
+            }
+            Err(failure) => return Err(failure.about(NEXT, &inbox)),
+        }
+    }
+}
+
+async fn read_entries(
+    layout: &TransactionLayout,
+    site: &str,
+    call: &mut Call,
+    entries: &[String],
+) -> Result<Vec<ReadEntry>> {
+    // What is none of ours stays.
+    let keys: Vec<_> = entries.iter().filter_map(|entry| Key::of_entry(entry)).collect();
+    let mut all = Vec::new();
+    for keys in keys.chunks(AT_ONCE) {
+        let asked = call.ask(NEXT, |server| {
+            // Behind a `sync`: of what a server has not heard yet, nobody has been done with.
+            let sync = server.catch_up(&layout.root);
+            let flights = keys.iter().map(|key| {
+                let (whole, vote) = (layout.transaction(&key.id), layout.vote(key, site));
+                let (whole, vote) = (node(server.get_data(&whole)), node(server.get_data(&vote)));
+                let (key, open) = (key.clone(), is_there(server.exists(&layout.open(key))));
+                let read: Flight<_> = Box::pin(async move {
+                    let (whole, vote, is_open) = (whole.await?, vote.await?, open.await?);
+                    Ok(ReadEntry { key, whole, vote, is_open })
+                });
+                read
+            });
+            let flights = flights.collect();
+            async move {
+                sync.await?;
+                all_of(flights).await
+            }
+        });
+        all.extend(asked.await.map_err(|failure| failure.about(NEXT, &layout.inbox(site)))?);
+    }
+    Ok(all)
 }

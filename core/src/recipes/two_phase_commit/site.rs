@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::inbox::InboxLook;
 use super::layout::{CommitMode, Decision, Key, Outcome};
 use super::nodes::{create, if_there};
 use super::ownership::Commits;
@@ -13,6 +14,7 @@ use super::told::ToldEntries;
 use super::transaction::{DECIDING, KnownTransaction, OutcomeWaiter, collect, removal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mutex::lock;
+use crate::process::UnlessForked;
 use crate::recipes::declared::declare;
 use crate::recipes::shared_lock::CurrentLock;
 use crate::session::Session;
@@ -35,13 +37,13 @@ pub(super) struct Site {
     /// Ends the waits for what is next.
     pub(super) left: Withdrawals,
     /// The entries that somebody has been told of.
-    pub(super) told: Mutex<ToldEntries>,
+    pub(super) told: Arc<Mutex<ToldEntries>>,
     /// Changes when one of them is to be told again.
     pub(super) again: watch::Sender<u64>,
     /// What was found and nobody has asked for yet. No proposals: those keep the site, and the client.
     pub(super) found: Mutex<VecDeque<Arc<KnownTransaction>>>,
-    /// One caller that waits looks at a time.
-    pub(super) looking: CurrentLock<()>,
+    /// One caller that waits looks at a time, and goes on with the look for which another had no time left.
+    pub(super) looking: CurrentLock<UnlessForked<Option<InboxLook>>>,
     /// By nonce, what is known of those that somebody has a handle on.
     pub(super) known: Mutex<HashMap<String, Weak<KnownTransaction>>>,
 }
@@ -65,7 +67,7 @@ impl Site {
             name: name.to_owned(),
             registration: Mutex::new(Some(registration)),
             left: Withdrawals::default(),
-            told: Mutex::default(),
+            told: Arc::default(),
             again: watch::Sender::new(0),
             found: Mutex::default(),
             looking: CurrentLock::default(),

@@ -69,12 +69,15 @@ impl ToldEntries {
         self.over.front().map(String::as_str)
     }
 
-    /// The one that is watched is read again with the next list, and some of the others: mostly they go together.
-    pub(super) fn look_again(&mut self, now: Moment) {
+    /// The one that is watched is read again now, or with the next list, and some of the others: mostly they go together. Answers
+    /// which.
+    pub(super) fn look_again(&mut self, now: Moment) -> Vec<String> {
         self.looked = Some(now);
-        for entry in self.over.drain(..self.over.len().min(AT_ONCE)) {
-            self.told.remove(&entry);
+        let some: Vec<_> = self.over.drain(..self.over.len().min(AT_ONCE)).collect();
+        for entry in &some {
+            self.told.remove(entry);
         }
+        some
     }
 
     /// The same where it is time to: no event tells of all of them.
