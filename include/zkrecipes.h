@@ -3109,6 +3109,13 @@ const void *zkr_commit_transaction_payload(const zkr_commit_transaction *commit_
 size_t zkr_commit_transaction_size(const zkr_commit_transaction *commit_transaction);
 
 /**
+ * Why it was aborted: which site voted for that and what it said, or that not all had voted in time. Empty of a
+ * commit, and as long as the outcome is not known here: ask for that first. Empty, too, where no more is left of it
+ * than that it was aborted. NULL for a handle that cannot be used. Valid until it is freed.
+ */
+const char *zkr_commit_transaction_reason(const zkr_commit_transaction *commit_transaction);
+
+/**
  * Waits up to timeout_ms until it is decided: 0 is one look, any negative is for ever. Past its deadline whoever waits
  * decides. It is the true outcome, whoever decided it, also if others took the transaction over and are done with it.
  * ZKR_TIMEOUT if it is not decided then; ask again. ZKR_NO_NODE if this client was cut off for more than a day, for so
@@ -3158,6 +3165,13 @@ const void *zkr_proposal_payload(const zkr_proposal *proposal);
 
 /** How many bytes the payload has. */
 size_t zkr_proposal_size(const zkr_proposal *proposal);
+
+/**
+ * Why it was aborted: which site voted for that and what it said, or that not all had voted in time. Empty of a
+ * commit, and as long as the outcome is not known here: ask for that first. Empty, too, where no more is left of it
+ * than that it was aborted. NULL for a handle that cannot be used. Valid until it is freed.
+ */
+const char *zkr_proposal_reason(const zkr_proposal *proposal);
 
 /**
  * Waits up to timeout_ms until it is decided: 0 is one look, any negative is for ever. Past its deadline whoever waits

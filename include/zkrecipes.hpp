@@ -3247,6 +3247,13 @@ class CommitTransaction {
   }
 
   /**
+   * Why it was aborted: which site voted for that and what it said, or that not all had voted in time.
+   * Empty of a commit, and as long as the outcome is not known here: ask for that first. Empty, too, where
+   * no more is left of it than that it was aborted.
+   */
+  std::string reason() const { return detail::text(zkr_commit_transaction_reason(handle())); }
+
+  /**
    * Waits until it is decided, or throws Timeout. Past its deadline whoever waits decides. It is the true
    * outcome, whoever decided it, also if others took the transaction over and are done with it; throws
    * NoNode if this client was cut off for more than a day, for so long it is kept.
@@ -4337,6 +4344,13 @@ class Proposal {
     return std::string(static_cast<const char *>(zkr_proposal_payload(handle())),
                        zkr_proposal_size(handle()));
   }
+
+  /**
+   * Why it was aborted: which site voted for that and what it said, or that not all had voted in time.
+   * Empty of a commit, and as long as the outcome is not known here: ask for that first. Empty, too, where
+   * no more is left of it than that it was aborted.
+   */
+  std::string reason() const { return detail::text(zkr_proposal_reason(handle())); }
 
   /**
    * Waits until it is decided, or throws Timeout. Past its deadline whoever waits decides. It is the true

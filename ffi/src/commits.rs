@@ -1,6 +1,7 @@
 //! What two-phase commit hands over: transactions, proposals, and how they stand.
 
 use std::ffi::{CString, c_char, c_void};
+use std::sync::OnceLock;
 
 use zkrecipes::drive::{Begun, Proposed};
 use zkrecipes::{
@@ -225,6 +226,8 @@ pub(crate) struct Part<C> {
     id: CString,
     /// With a NUL that does not count.
     payload: Vec<u8>,
+    /// As it was asked for first, so that it stays where it is.
+    reason: OnceLock<CString>,
 }
 
 impl<C> Part<C> {
@@ -232,7 +235,16 @@ impl<C> Part<C> {
     where
         C: Clone,
     {
-        Part { client: client.clone(), core: core.clone(), id: to_c(id), payload: [payload, &[0]].concat() }
+        let (id, payload, reason) = (to_c(id), [payload, &[0]].concat(), OnceLock::new());
+        Part { client: client.clone(), core: core.clone(), id, payload, reason }
+    }
+
+    fn reason(&self, reason: &str) -> *const c_char {
+        match reason {
+            // It may be known later.
+            "" => c"".as_ptr(),
+            reason => self.reason.get_or_init(|| to_c(reason)).as_ptr(),
+        }
     }
 }
 

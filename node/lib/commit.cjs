@@ -81,7 +81,7 @@ function beginning([sites, payload, timeout, options]) {
 
 // --- generated from api: class CommitTransaction
 class CommitTransaction extends Remote {
-  static { properties(this, 'id', 'sites', 'payload') }
+  static { properties(this, 'id', 'sites', 'payload', 'reason') }
 
   async outcome(options) {
     return wait(this, 'outcome', options)
@@ -91,7 +91,7 @@ class CommitTransaction extends Remote {
 
 // --- generated from api: class Proposal
 class Proposal extends Remote {
-  static { properties(this, 'id', 'sites', 'payload', 'hasVoted') }
+  static { properties(this, 'id', 'sites', 'payload', 'reason', 'hasVoted') }
 
   async outcome(options) {
     return wait(this, 'outcome', options)

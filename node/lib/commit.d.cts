@@ -125,6 +125,11 @@ export class CommitTransaction {
   /** What it is about. */
   readonly payload: Buffer
   /**
+   * Why it was aborted: which site voted for that and what it said, or that not all had voted in time. Empty of a commit, and as
+   * long as the outcome is not known here: ask for that first. Empty, too, where no more is left of it than that it was aborted.
+   */
+  readonly reason: string
+  /**
    * Waits for the decision; `TIMEOUT`: ask again. It is the true outcome, whoever decided it, also if others took the
    * transaction over and are done with it. `NO_NODE`: this client was cut off for more than a day, for so long it is kept.
    */
@@ -142,6 +147,11 @@ export class Proposal {
   readonly sites: string[]
   /** What it is about. */
   readonly payload: Buffer
+  /**
+   * Why it was aborted: which site voted for that and what it said, or that not all had voted in time. Empty of a commit, and as
+   * long as the outcome is not known here: ask for that first. Empty, too, where no more is left of it than that it was aborted.
+   */
+  readonly reason: string
   /** Waits for the decision; `TIMEOUT`: ask again. `NOT_HELD`: this site has acknowledged it elsewhere, and it is over. */
   outcome(options?: WaitOptions): Promise<CommitOutcome>
   /** Whether this site had voted when it was told of it: before a restart. */

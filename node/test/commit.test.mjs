@@ -46,6 +46,16 @@ promise('all sites commit, and each says so', async (world) => {
   await until(async () => (await coordinator.history()).length === 0, 'it is collected')
 })
 
+promise('a coordinator is told who aborted, and why', async (world) => {
+  const [coordinator, stock] = await commits(world, ['stock'])
+  const order = await coordinator.begin('order', ['stock'], '99 chairs', 20_000)
+  const proposal = await stock.next({ timeout: 5000 })
+  assert.deepEqual([order.reason, proposal.reason], ['', ''])
+  await proposal.voteAbort('only 12 chairs')
+  assert.deepEqual([await order.outcome(), order.reason], ['abort', 'stock: only 12 chairs'])
+  assert.deepEqual([await proposal.outcome(), proposal.reason], ['abort', 'stock: only 12 chairs'])
+})
+
 promise('what a transaction is told may be said by name', async (world) => {
   const client = await world.connect()
   const commits = client.twoPhaseCommit(world.path('commits'), { mode: 'peer' })

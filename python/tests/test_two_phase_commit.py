@@ -51,6 +51,17 @@ def test_what_all_vote_for_is_committed(connect: Connect) -> None:
         sites["bank"].next(0)
 
 
+def test_a_coordinator_is_told_who_aborted_and_why(client: zkrecipes.Client, connect: Connect) -> None:
+    site = connect().two_phase_commit("/commits")
+    site.join("stock")
+    order = client.two_phase_commit("/commits").begin("order", ["stock"], b"", 30)
+    proposal = site.next(15)
+    assert order.reason == ""
+    proposal.vote_abort("only 12 chairs")
+    assert (order.outcome(15), order.reason) == ("abort", "stock: only 12 chairs")
+    assert (proposal.outcome(15), proposal.reason) == ("abort", "stock: only 12 chairs")
+
+
 def test_what_a_cancelled_task_was_told_is_told_again(connect: Connect, hosts: str) -> None:
     async def body() -> None:
         async with aio.Client(hosts) as client:

@@ -975,6 +975,13 @@ class CommitTransactionBase:
     def payload(self) -> bytes:
         """What it is about."""
 
+    @property
+    def reason(self) -> str:
+        """Why it was aborted: which site voted for that and what it said, or that not all had voted in time. Empty of
+        a commit, and as long as the outcome is not known here: ask for that first. Empty, too, where no more is
+        left of it than that it was aborted.
+        """
+
     def outcome(self, timeout: float | None = None) -> Literal["commit", "abort"]:
         """Waits until it is decided and returns "commit" or "abort"; Timeout after `timeout` seconds. Past its
         deadline whoever waits decides. It is the true outcome, whoever decided it.
@@ -1652,6 +1659,13 @@ class ProposalBase:
     @property
     def payload(self) -> bytes:
         """What it is about."""
+
+    @property
+    def reason(self) -> str:
+        """Why it was aborted: which site voted for that and what it said, or that not all had voted in time. Empty of
+        a commit, and as long as the outcome is not known here: ask for that first. Empty, too, where no more is
+        left of it than that it was aborted.
+        """
 
     def outcome(self, timeout: float | None = None) -> Literal["commit", "abort"]:
         """Waits until it is decided and returns "commit" or "abort"; Timeout after `timeout` seconds. Past its

@@ -143,6 +143,10 @@ void what_is_open_is_listed_and_shown(void) {
 
   OK(zkr_two_phase_commit_decide_abort(shop, "one", "by hand", &outcome, &error));
   CHECK(outcome == ZKR_OUTCOME_ABORT);
+  CHECK(zkr_proposal_reason(again) && *zkr_proposal_reason(again) == '\0' && !zkr_proposal_reason(NULL));
+  OK(zkr_proposal_outcome(again, -1, &outcome, &error));
+  const char *reason = zkr_proposal_reason(again);
+  CHECK(strcmp(reason, "by hand") == 0 && zkr_proposal_reason(again) == reason);
   REFUSED(zkr_two_phase_commit_decide_abort(shop, "none", "", &outcome, &error), ZKR_NO_NODE, "");
   OK(zkr_two_phase_commit_show(shop, "one", &statuses, &error));
   CHECK(zkr_commit_statuses_count(statuses) == 1);

@@ -84,9 +84,49 @@ async fn whoever_had_it_in_hand_is_told_what_it_came_to_when_others_are_done_wit
             for _ in 0..2 {
                 assert_eq!(soon("the outcome", transaction.outcome(None)).await.expect("known"), wanted);
             }
+            assert_eq!(transaction.reason(), if wanted == Outcome::Abort { "a: full" } else { "" });
         }
         assert_eq!(outcomes(&server), 1);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_for_the_outcome_is_told_why_it_was_aborted_also_when_all_is_collected() {
+    let server = server();
+    let (a, b, c) = (client(&server).await, client(&server).await, client(&server).await);
+    let (coordinator, refuses, other) = (coordinator(&a), site(&b, "a").await, site(&c, "b").await);
+    let limit = Duration::from_secs(2);
+    for (id, said, reason) in [
+        ("one", Some("full\n"), "a: full"),
+        ("two", Some(""), "a"),
+        ("three", None, "not all had voted in time"),
+        ("four", None, "the shop is shut"),
+    ] {
+        let transaction = coordinator.begin(id, &["a", "b"], b"", limit).await.expect("begun");
+        let (voter, proposal) = (next(&refuses).await, next(&other).await);
+        assert_eq!((transaction.reason(), proposal.reason()), ("", ""), "nothing is decided");
+        if let Some(said) = said {
+            voter.vote_abort(said).await.expect("voted");
+            assert_eq!(voter.reason(), reason);
+        }
+        if id == "four" {
+            coordinator.decide_abort(id, reason).await.expect("decided");
+        }
+        assert_eq!(soon("the outcome", proposal.outcome(None)).await.expect("known"), Outcome::Abort);
+        // All but the coordinator's mark goes before that one asks.
+        for proposal in [&voter, &proposal] {
+            proposal.acknowledge().await.expect("done");
+            assert_eq!(proposal.reason(), reason, "{id}");
+        }
+        assert_eq!(soon("the outcome", transaction.outcome(None)).await.expect("known"), Outcome::Abort);
+        nothing_left(&coordinator).await;
+        assert_eq!(transaction.reason(), reason, "{id}");
+    }
+    let committed = begun(&coordinator, "five", &["a"]).await;
+    let proposal = next(&refuses).await;
+    assert_eq!(take_part(&proposal).await, Outcome::Commit);
+    assert_eq!(soon("the outcome", committed.outcome(None)).await.expect("known"), Outcome::Commit);
+    assert_eq!((committed.reason(), proposal.reason()), ("", ""));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -51,6 +51,16 @@ pub extern "C" fn zkr_commit_transaction_size(commit_transaction: *const zkr_com
     verbs::ask(commit_transaction, 0, |it: &CommitTransactionHandle| Some(it.payload.len() - 1))
 }
 
+/// Why it was aborted: which site voted for that and what it said, or that not all had voted in time. Empty of a
+/// commit, and as long as the outcome is not known here: ask for that first. Empty, too, where no more is left of it
+/// than that it was aborted. NULL for a handle that cannot be used. Valid until it is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_commit_transaction_reason(
+    commit_transaction: *const zkr_commit_transaction,
+) -> *const c_char {
+    verbs::ask(commit_transaction, null(), |it: &CommitTransactionHandle| Some(it.reason(it.core.reason())))
+}
+
 /// Waits up to timeout_ms until it is decided: 0 is one look, any negative is for ever. Past its deadline whoever waits
 /// decides. It is the true outcome, whoever decided it, also if others took the transaction over and are done with it.
 /// ZKR_TIMEOUT if it is not decided then; ask again. ZKR_NO_NODE if this client was cut off for more than a day, for so

@@ -49,6 +49,14 @@ pub extern "C" fn zkr_proposal_size(proposal: *const zkr_proposal) -> usize {
     verbs::ask(proposal, 0, |it: &ProposalHandle| Some(it.payload.len() - 1))
 }
 
+/// Why it was aborted: which site voted for that and what it said, or that not all had voted in time. Empty of a
+/// commit, and as long as the outcome is not known here: ask for that first. Empty, too, where no more is left of it
+/// than that it was aborted. NULL for a handle that cannot be used. Valid until it is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn zkr_proposal_reason(proposal: *const zkr_proposal) -> *const c_char {
+    verbs::ask(proposal, null(), |it: &ProposalHandle| Some(it.reason(it.core.reason())))
+}
+
 /// Waits up to timeout_ms until it is decided: 0 is one look, any negative is for ever. Past its deadline whoever waits
 /// decides. ZKR_TIMEOUT if it is not decided then, ZKR_NOT_HELD if this site has acknowledged it elsewhere and it is
 /// over.

@@ -36,6 +36,11 @@ impl CommitTransaction {
     }
 
     #[napi(catch_unwind)]
+    pub fn reason(&self) -> &str {
+        self.0.reason()
+    }
+
+    #[napi(catch_unwind)]
     pub fn outcome(&self, timeout: f64) -> f64 {
         self.0.wait(timeout, |it, limit| async move { it.outcome(limit).await }, Outcome::name)
     }

@@ -34,6 +34,14 @@ impl CommitTransactionBase {
         PyBytes::new(py, self.core.payload())
     }
 
+    /// Why it was aborted: which site voted for that and what it said, or that not all had voted in time. Empty of
+    /// a commit, and as long as the outcome is not known here: ask for that first. Empty, too, where no more is
+    /// left of it than that it was aborted.
+    #[getter]
+    fn reason(&self) -> &str {
+        self.core.reason()
+    }
+
     /// Waits until it is decided and returns "commit" or "abort"; Timeout after `timeout` seconds. Past its
     /// deadline whoever waits decides. It is the true outcome, whoever decided it.
     #[pyo3(signature = (timeout=None))]

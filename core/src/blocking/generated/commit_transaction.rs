@@ -33,6 +33,11 @@ impl CommitTransaction {
         self.core.payload()
     }
 
+    /// See [`crate::CommitTransaction::reason`].
+    pub fn reason(&self) -> &str {
+        self.core.reason()
+    }
+
     /// See [`crate::CommitTransaction::outcome`].
     pub fn outcome(&self, limit: Option<Duration>) -> Result<Outcome> {
         let core = self.core.clone();

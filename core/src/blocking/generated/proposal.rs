@@ -33,6 +33,11 @@ impl Proposal {
         self.core.payload()
     }
 
+    /// See [`crate::Proposal::reason`].
+    pub fn reason(&self) -> &str {
+        self.core.reason()
+    }
+
     /// See [`crate::Proposal::outcome`].
     pub fn outcome(&self, limit: Option<Duration>) -> Result<Outcome> {
         let core = self.core.clone();

@@ -110,7 +110,7 @@ struct LostAttempt {
 /// What is found of it in another session.
 enum BegunBefore {
     Standing,
-    Over(Outcome),
+    Over(Decision),
     Nothing,
 }
 
@@ -142,7 +142,7 @@ impl BeginAttempt {
                 }
                 match find_begun(&self.commits.layout, &server_session, call, &self.key, &asked).await? {
                     Some(BegunBefore::Standing) => return Ok(self.begun(None)),
-                    Some(BegunBefore::Over(outcome)) => return Ok(self.begun(Some(outcome))),
+                    Some(BegunBefore::Over(decision)) => return Ok(self.begun(Some(decision))),
                     Some(BegunBefore::Nothing) => self.asked = None,
                     None => call.retry_after_loss(BEGIN).await?,
                 }
@@ -215,15 +215,15 @@ impl BeginAttempt {
     }
 
     /// It is the caller's from now on.
-    fn begun(&mut self, known: Option<Outcome>) -> CommitTransaction {
+    fn begun(&mut self, known: Option<Decision>) -> CommitTransaction {
         self.asked = None;
         let (now, timeout) = (self.session.now(), self.header.timeout);
         // When it was in doubt, it may have begun long ago.
         let age = self.since.map_or(Duration::ZERO, |since| now.since(since));
         let deadline = now + timeout.saturating_sub(age).max(timeout / 2);
         let transaction = KnownTransaction::new(self.key.clone(), self.header.clone(), deadline);
-        if let Some(outcome) = known {
-            transaction.known.get_or_init(|| outcome);
+        if let Some(known) = known {
+            transaction.learn(known);
         }
         let Some(hand) = self.hand.take() else { unreachable!("it is begun once") };
         CommitTransaction::new(hand, Arc::new(transaction))
@@ -320,7 +320,7 @@ async fn find_begun(
     let noted = layout.noted(key);
     let asked = call.ask(BEGIN, |server| if_there(server.get_data(&noted))).await;
     let outcome = asked.map_err(|failure| failure.about(BEGIN, &noted))?;
-    let over = outcome.map(|(data, _)| BegunBefore::Over(Decision::parse(&data).outcome));
+    let over = outcome.map(|(data, _)| BegunBefore::Over(Decision::parse(&data)));
     Ok(Some(over.unwrap_or(BegunBefore::Nothing)))
 }
 
@@ -344,7 +344,7 @@ async fn abort_if_begun(
                 return Err(Error::connection_lost(BEGIN));
             }
             Some(BegunBefore::Nothing) => return Ok(None),
-            Some(BegunBefore::Over(outcome)) => return Ok(Some(outcome)),
+            Some(BegunBefore::Over(decision)) => return Ok(Some(decision.outcome)),
             Some(BegunBefore::Standing) => {
                 return abort_unless_committed(layout, &mut call, key, sites).await.map(Some);
             }

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 
 use super::ending::{self, EndedTransaction};
 use super::kept_outcomes::sweep_outcomes;
-use super::layout::{Header, Key, Outcome, TransactionLayout};
+use super::layout::{Decision, Header, Key, Outcome, TransactionLayout};
 use super::nodes::{AT_ONCE, ReadNode, each, if_there, is_denied, names};
 use super::ownership::{Commits, Hand};
 use super::transaction::{DECIDING, KnownTransaction, OutcomeWaiter, abort_unless_committed, collect};
@@ -91,6 +91,29 @@ impl CommitTransaction {
         &self.0.transaction.header.payload
     }
 
+    /// Why it was aborted: which site voted for that and what it said, or that not all had voted in time. Empty of a commit, and as
+    /// long as the outcome is not known here: ask for that first. Empty, too, where no more is left of it than that it was aborted.
+    ///
+    /// ```
+    /// # zkrecipes::doctest(async {
+    /// # use std::time::Duration;
+    /// # use zkrecipes::{Client, CommitMode, Outcome};
+    /// # let client = Client::connect("embedded:", Default::default()).await?;
+    /// # let (coordinator, site) = (
+    /// #     client.two_phase_commit("/commits/reasons", CommitMode::Coordinator)?,
+    /// #     client.two_phase_commit("/commits/reasons", CommitMode::Coordinator)?,
+    /// # );
+    /// # site.join("stock").await?;
+    /// let order = coordinator.begin("order-18", &["stock"], b"99 chairs", Duration::from_secs(10)).await?;
+    /// site.next(None).await?.vote_abort("only 12 left").await?;
+    /// assert_eq!(order.outcome(None).await?, Outcome::Abort);
+    /// assert_eq!(order.reason(), "stock: only 12 left");
+    /// # Ok(()) });
+    /// ```
+    pub fn reason(&self) -> &str {
+        self.0.transaction.reason()
+    }
+
     /// Waits for the outcome: the commit when all sites have voted for it, the abort when one has voted for that or the time of
     /// the transaction is over. Timeout after `limit`: nothing is decided yet, ask again. ConnectionLost: nor is that known,
     /// for no server answered when it was over.
@@ -121,7 +144,7 @@ impl CommitTransaction {
             return Err(Error::new(ErrorKind::NoNode, message).with_path(node));
         };
         // A commit's mark goes when the caller is told, and not before: should we crash, it is to be found.
-        let ended = EndedTransaction::new(&commits.layout, &self.0.transaction, self.0.hand.mark(), outcome);
+        let ended = EndedTransaction::new(&commits.layout, &self.0.transaction, self.0.hand.mark());
         ended.end(&session, Some(commits.clone()));
         if outcome == Outcome::Abort {
             // Told it is, whether or not the servers know.
@@ -354,7 +377,7 @@ fn take_committed(commits: &Arc<Commits>) -> Vec<CommitTransaction> {
     let taken = all.into_iter().filter_map(|(key, header)| {
         let hand = commits.take_in_hand(&key.nonce, 0)?;
         let transaction = KnownTransaction::new(key, header, commits.client.session().ok()?.now());
-        transaction.known.get_or_init(|| Outcome::Commit);
+        transaction.learn(Decision::commit());
         Some(CommitTransaction::new(hand, Arc::new(transaction)))
     });
     taken.collect()

@@ -31,7 +31,7 @@ const SEEN_AT_MOST: Duration = Duration::from_secs(60);
 pub(super) fn attend(hand: &Hand, transaction: &Arc<KnownTransaction>) {
     let commits = &hand.commits;
     let Ok(session) = commits.client.session() else { return };
-    let is_committed = transaction.known.get() == Some(&Outcome::Commit);
+    let is_committed = transaction.outcome() == Some(Outcome::Commit);
     if is_committed || transaction.is_attended.send_replace(true) {
         return;
     }
@@ -48,7 +48,7 @@ pub(super) fn attend(hand: &Hand, transaction: &Arc<KnownTransaction>) {
         drop(attending);
         // Without a handle this coordinator is not there any more, and others may take it over meanwhile.
         drop(presence);
-        if transaction.known.get() == Some(&Outcome::Abort) {
+        if transaction.outcome() == Some(Outcome::Abort) {
             let seen = transaction.header.timeout.clamp(SEEN_AT_LEAST, SEEN_AT_MOST);
             tokio::select! {
                 () = about.clock().sleep_until(about.now() + seen) => {}
@@ -56,7 +56,7 @@ pub(super) fn attend(hand: &Hand, transaction: &Arc<KnownTransaction>) {
                 () = about.until_closing() => return,
             }
             let version = transaction.mark.load(Ordering::Acquire);
-            let ended = EndedTransaction::new(&layout, &transaction, version, Outcome::Abort);
+            let ended = EndedTransaction::new(&layout, &transaction, version);
             ended.end(&about, Weak::upgrade(&commits));
         }
     }));
@@ -85,13 +85,12 @@ async fn decide_in_background(
     }
 }
 
-/// A transaction with which its coordinator is done.
+/// A transaction with which its coordinator is done, and of which it knows what it came to.
 pub(super) struct EndedTransaction {
     layout: TransactionLayout,
     transaction: Arc<KnownTransaction>,
     /// That of the mark.
     version: i32,
-    outcome: Outcome,
 }
 
 impl EndedTransaction {
@@ -99,9 +98,8 @@ impl EndedTransaction {
         layout: &TransactionLayout,
         transaction: &Arc<KnownTransaction>,
         version: i32,
-        outcome: Outcome,
     ) -> EndedTransaction {
-        EndedTransaction { layout: layout.clone(), transaction: transaction.clone(), version, outcome }
+        EndedTransaction { layout: layout.clone(), transaction: transaction.clone(), version }
     }
 
     /// The mark goes in the background. The first request leaves now.
@@ -160,7 +158,7 @@ impl EndedTransaction {
         let mut call = session.call(None).outlasting();
         let (layout, folder) = (&self.layout, self.layout.outcomes());
         let delete = Write::Delete { path: mark.to_owned(), version: Some(self.version) };
-        let writes = [delete, leave_outcome(layout, &self.transaction.key, self.outcome)];
+        let writes = [delete, leave_outcome(layout, &self.transaction)];
         let deleted = loop {
             match call.ask(OUTCOME, |server| server.multi(&writes)).await {
                 Err(Failure::Refused(WireError::Part { index: 1, error })) if *error == WireError::NoNode => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::layout::{Decision, Header, Key, Outcome, TransactionLayout};
+use super::layout::{Decision, Header, Key, TransactionLayout};
 use super::nodes::{AT_ONCE, ReadNode, all_of, is_there, node};
 use super::ownership::Commits;
 use super::site::{Proposal, Site};
@@ -260,7 +260,7 @@ impl Site {
     fn forget_collected(&self, layout: &TransactionLayout, session: &Session, key: &Key) {
         // Whoever has voted is waited for. So we have not, and then there was no commit.
         if let Some(transaction) = lock(&self.known).remove(&key.nonce).and_then(|known| known.upgrade()) {
-            transaction.known.get_or_init(|| Outcome::Abort);
+            transaction.learn(Decision::abort(""));
         }
         drop(session.server_session().delete_in_background(layout.entry(&self.name, key), 0));
     }

@@ -10,9 +10,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::layout::{Key, Outcome, TransactionLayout};
+use super::layout::TransactionLayout;
 use super::nodes::{ReadNode, create, each, names};
 use super::ownership::Commits;
+use super::transaction::KnownTransaction;
 use crate::error::Result;
 use crate::path::join;
 use crate::session::Session;
@@ -28,8 +29,9 @@ pub(super) const OUTCOME_STANDS: Duration = Duration::from_secs(24 * 3600);
 const MOST_LOOKS: usize = 100;
 
 /// The part of a transaction that leaves it.
-pub(super) fn leave_outcome(layout: &TransactionLayout, key: &Key, outcome: Outcome) -> Write {
-    create(layout.noted(key), outcome.name().as_bytes().to_vec())
+pub(super) fn leave_outcome(layout: &TransactionLayout, transaction: &KnownTransaction) -> Write {
+    let Some(known) = transaction.known() else { unreachable!("who ends it knows what it came to") };
+    create(layout.noted(&transaction.key), known.encode())
 }
 
 /// Takes away what has stood for long enough.

@@ -10,7 +10,7 @@
 //!         vote-NONCE-stock             the vote of the site `stock`, which creates it; its acknowledgement deletes it
 //!         decision-NONCE               the outcome, and why: the decision creates it
 //!     inbox/stock/NONCE-order-17       what a site is asked: `begin` creates it, and the acknowledgement deletes it
-//!     outcomes/NONCE                   the outcome after a takeover: the last owner creates it, for a day
+//!     outcomes/NONCE                   the outcome, and why, after a takeover: the last owner creates it, for a day
 //!     sites/stock, coordinators/NAME   a site or a coordinator is there: ephemeral, and made again in each new session
 //!     coordinators/NAME.SESSION        the same, in one session only: ephemeral; a begin depends on it
 //! ```

@@ -146,6 +146,12 @@ impl Proposal {
         &self.transaction.header.sites
     }
 
+    /// Why it was aborted: which site voted for that and what it said, or that not all had voted in time. Empty of a commit, and as
+    /// long as the outcome is not known here: ask for that first. Empty, too, where no more is left of it than that it was aborted.
+    pub fn reason(&self) -> &str {
+        self.transaction.reason()
+    }
+
     /// Whether this site had voted when it was told of it, before a restart.
     pub fn has_voted(&self) -> bool {
         self.has_voted
@@ -191,15 +197,16 @@ impl Proposal {
             false => vec![Write::Delete { path: open, version: None }],
         };
         writes.push(create(vote.clone(), decision.encode()));
-        if !is_commit {
-            let why = Decision::abort(format!("{site}: {}", decision.reason));
-            writes.push(create(layout.decision(key), why.encode()));
-        }
+        let aborted = (!is_commit).then(|| match &*decision.reason {
+            "" => Decision::abort(site),
+            reason => Decision::abort(format!("{site}: {reason}")),
+        });
+        writes.extend(aborted.iter().map(|aborted| create(layout.decision(key), aborted.encode())));
         match call.ask(VOTE, |server| server.multi(&writes)).await {
             Ok(_) => {
                 self.transaction.voted.get_or_init(|| wants);
-                if !is_commit {
-                    self.transaction.known.get_or_init(|| Outcome::Abort);
+                if let Some(aborted) = aborted {
+                    self.transaction.learn(aborted);
                 }
                 Ok(!is_commit)
             }
@@ -224,7 +231,7 @@ impl Proposal {
             async move { Ok((vote.await?, decided.await?, entry.await?)) }
         });
         let (voted, decided, entry) = asked.await.map_err(|failure| failure.about(VOTE, &vote))?;
-        let decided = decided.map(|(data, _)| Decision::parse(&data).outcome);
+        let decided = decided.map(|(data, _)| Decision::parse(&data));
         let otherwise = |message: &str| Err(Error::new(ErrorKind::Exists, message).with_path(&*vote));
         if let Some((data, _)) = voted {
             return match *transaction.voted.get_or_init(|| Decision::parse(&data).outcome) {
@@ -233,10 +240,10 @@ impl Proposal {
             };
         }
         // Our vote is not there: never was, and then there was no commit, or we have acknowledged what was decided.
-        let outcome = match (transaction.known.get(), &decided) {
-            (Some(known), _) => *known,
-            (None, Some(decided)) => *transaction.known.get_or_init(|| *decided),
-            (None, None) if entry.is_some() => *transaction.known.get_or_init(|| Outcome::Abort),
+        let outcome = match (transaction.outcome(), decided) {
+            (Some(known), _) => known,
+            (None, Some(decided)) => transaction.learn(decided),
+            (None, None) if entry.is_some() => transaction.learn(Decision::abort("")),
             (None, None) => {
                 return Err(not_declared(
                     "this site has acknowledged that transaction, and it is over; do not vote on it",
@@ -275,13 +282,13 @@ impl Proposal {
     /// What a site has voted on is not collected before it has acknowledged it. So it has not voted if it has not
     /// acknowledged either, and without its vote there was no commit.
     async fn outcome_of_what_is_gone(&self, call: &mut Call) -> Result<Outcome> {
-        let (layout, known) = (&self.commits.layout, &self.transaction.known);
+        let (layout, transaction) = (&self.commits.layout, &self.transaction);
         let entry = layout.entry(&self.site.name, &self.transaction.key);
         let asked = call.ask(VOTE, |server| server.exists(&entry)).await;
         match asked.map_err(|failure| failure.about(VOTE, &entry))? {
-            Some(_) => Ok(*known.get_or_init(|| Outcome::Abort)),
+            Some(_) => Ok(transaction.learn(Decision::abort(""))),
             // Another look of this site may have found that out, and cleared it away.
-            None => known.get().copied().ok_or_else(|| {
+            None => transaction.outcome().ok_or_else(|| {
                 not_declared(
                     "nothing is left of that transaction: this site has acknowledged it elsewhere, or it was aborted without its \
                      vote long ago; pending answers all that there is to do",
@@ -321,15 +328,13 @@ impl Proposal {
             if open.is_some() {
                 return Err(not_declared("nothing is decided yet; ask for the outcome first").with_path(node));
             }
-            let outcome = match decided {
-                Some((data, _)) => Some(Decision::parse(&data).outcome),
+            let decision = match decided {
+                Some((data, _)) => Some(Decision::parse(&data)),
                 // Collected without our vote: so there was no commit.
-                None => entered.is_some().then_some(Outcome::Abort),
+                None => entered.is_some().then(|| Decision::abort("")),
             };
-            if let Some(outcome) = outcome {
-                // Who votes or asks once more is told how it ended.
-                self.transaction.known.get_or_init(|| outcome);
-            }
+            // Who votes or asks once more is told how it ended.
+            let outcome = decision.map(|decision| self.transaction.learn(decision));
             let present = [(voted, &vote), (entered, &entry)];
             let mut writes: Vec<_> = present
                 .into_iter()

@@ -40,8 +40,8 @@ pub(super) struct KnownTransaction {
     pub(super) header: Header,
     /// From then on whoever waits decides.
     pub(super) deadline: Moment,
-    /// What it came to, once that is known here: later it may have been collected.
-    pub(super) known: OnceLock<Outcome>,
+    /// What it came to, once that is known here: later it may have been collected. See `learn`.
+    known: OnceLock<Decision>,
     /// The vote of the site whose it is, once that is known here.
     pub(super) voted: OnceLock<Outcome>,
     /// When all votes had been seen here.
@@ -67,6 +67,25 @@ impl KnownTransaction {
             mark: AtomicI32::new(0),
             ended: AtomicI32::new(-1),
         }
+    }
+
+    /// What it came to, and why, once that is known here.
+    pub(super) fn known(&self) -> Option<&Decision> {
+        self.known.get()
+    }
+
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        self.known().map(|known| known.outcome)
+    }
+
+    /// That is known now, or something was before. Answers what it came to.
+    pub(super) fn learn(&self, decision: Decision) -> Outcome {
+        self.known.get_or_init(|| decision).outcome
+    }
+
+    /// Why it was aborted; empty of a commit, and as long as that is not known here.
+    pub(super) fn reason(&self) -> &str {
+        self.known().map_or("", |known| &known.reason)
     }
 
     /// The mark of that version is to go. False: it is on its way already.
@@ -102,7 +121,7 @@ impl KnownTransaction {
         call: &mut Call,
         waiter: OutcomeWaiter,
     ) -> Result<Option<Outcome>> {
-        if self.known.get().is_none() && waiter == OutcomeWaiter::Coordinator && !call.is_single_attempt() {
+        if self.outcome().is_none() && waiter == OutcomeWaiter::Coordinator && !call.is_single_attempt() {
             // What is seen to in the background is not asked for a second time.
             let mut is_attended = self.is_attended.subscribe();
             let unattended = async {
@@ -111,14 +130,14 @@ impl KnownTransaction {
             };
             call.wait_for(unattended).await?;
         }
-        if let Some(known) = self.known.get() {
-            return Ok(Some(*known));
+        if let Some(known) = self.outcome() {
+            return Ok(Some(known));
         }
         let decision = self.wait_for_decision(layout, session, call, waiter).await?;
         // Somebody else may know it by now.
         Ok(match decision {
-            Some(decision) => Some(*self.known.get_or_init(|| decision.outcome)),
-            None => self.known.get().copied(),
+            Some(decision) => Some(self.learn(decision)),
+            None => self.outcome(),
         })
     }
 
@@ -262,10 +281,8 @@ impl KnownTransaction {
         if open.is_some() {
             return Ok(None);
         }
-        let outcome = decided.or(noted).map(|(data, _)| Decision::parse(&data).outcome);
-        Ok(Some(outcome.map_or(TransactionState::Gone, |outcome| {
-            TransactionState::Decided(Decision { outcome, reason: String::new() })
-        })))
+        let decision = decided.or(noted).map(|(data, _)| Decision::parse(&data));
+        Ok(Some(decision.map_or(TransactionState::Gone, TransactionState::Decided)))
     }
 
     /// As far as can be told in one look.
