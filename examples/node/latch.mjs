@@ -10,8 +10,8 @@ const imports = client.latch('/latches/imports', parts.length)
 // It may be open from the last time.
 await imports.reset(parts.length)
 
-for (const part of parts) imports.countDown().then((left) => console.log(`${part} is in, ${left} are left`))
-await imports.wait({ timeout: 30_000 })
+const importing = parts.map(async (part) => console.log(`${part} is in, ${await imports.countDown()} are left`))
+await Promise.all([imports.wait({ timeout: 30_000 }), ...importing])
 console.log('all parts are in: the report can be made')
 
 await client.close()

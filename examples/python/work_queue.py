@@ -20,7 +20,7 @@ with zkrecipes.Client(hosts) as client:
 
     def serve(item: zkrecipes.Item) -> None:
         if item.data == b"gravel":
-            raise ValueError("nobody drinks that")  # it steps aside for the others, and comes again
+            raise ValueError("nobody drinks that")  # one attempt is all it has
         print("served", item.data, flush=True)
         if item.data == b"cake":
             orders.cancel()
