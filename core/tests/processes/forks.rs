@@ -153,6 +153,7 @@ fn a_child_has_a_client_of_its_own_and_its_parents_answer_forked() -> TestResult
         assert!(feed(&client, config.watch(), |_| {}, |_: Option<Error>| {}).is_err());
         assert!(!kept.is_held() && !held.is_held() && !election.is_leader());
         assert_eq!((client.state(), client.session_id()), (State::Closed, 0));
+        assert_eq!(client.lease_remaining(), Duration::ZERO);
         token.cancel();
         subscription.unsubscribe();
         kept.cancel();
