@@ -12,8 +12,10 @@
  * destroyed before withdraws what waits through it, which throws Cancelled. What was begun and is not
  * awaited, because it or its coroutine is destroyed, is withdrawn if it takes a std::stop_token, also while
  * its answer waits to be dispatched: what it acquires or takes all the same is released or goes back. The
- * others, such as begin, join, bind and register, are done all the same. An answer that has come before
- * anybody awaited it goes with what was begun: an item of get is gone then.
+ * others are done all the same: who joins is a member until its Group leaves or goes, a name stays bound, a
+ * service stays registered while its client is open, and a transaction that begins goes on until it is
+ * decided, at the latest when its timeout is over. An answer that has come before anybody awaited it goes
+ * with what was begun: an item of get is gone then.
  *
  * Where it goes on. A coroutine goes on where callbacks run: inside Client::dispatch once event_fd() was
  * asked for, else on a delivery thread of the library. No verb may block there, which throws Deadlock: await
