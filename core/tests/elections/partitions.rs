@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::support::access::{ALL, NO_CREATION, NO_READING, NO_WRITING, set_access};
 use crate::support::ground::{Ground, grounds};
 use crate::support::{eventually, said, soon};
+use futures_util::FutureExt;
 use tokio::task::JoinHandle;
 use zkrecipes::{Client, CreateMode, ErrorKind, LostReason, Partition, Partitioner, PartitionerOptions};
 use zkrecipes_embedded::Fault;
@@ -290,6 +291,18 @@ async fn kazoos_members_that_join_later_are_told_of_once() {
             eventually("it is told", || said::about("SetPartitioner").len() == told + 1).await;
         }
         assert!(held.is_held());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_leaves_while_it_joins_is_no_member_afterwards() {
+    for ground in grounds() {
+        let client = ground.client(TEN).await;
+        let member = of(&client, 2, "one");
+        // Begun, and withdrawn before anything has come of it.
+        assert!(member.next(None).now_or_never().is_none());
+        soon("left", member.leave()).await.expect("it was about to be one");
+        assert!(member.members().await.expect("asked").is_empty());
     }
 }
 

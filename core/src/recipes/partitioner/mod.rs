@@ -32,7 +32,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedMutexGuard};
 use tokio::task::JoinHandle;
 
 use self::assignment::hash;
@@ -214,12 +214,13 @@ impl Partitioner {
     async fn joined(&self, session: &Arc<Session>, call: &mut Call) -> Result<Ended> {
         let mut pause = self.sharing.pause();
         loop {
-            match &*call.within_reach(NEXT, self.membership.lock()).await? {
+            let place = call.within_reach(NEXT, self.membership.clone().lock_owned()).await?;
+            match &*place {
                 Attendance::Member(membership) if !membership.has_ended() => return Ok(membership.ended()),
                 Attendance::Left => return Err(has_left()),
                 Attendance::Apart | Attendance::Member(_) => {}
             }
-            let joining = self.begin_to_join(session);
+            let joining = self.begin_to_join(place, session);
             let joined = call.within_reach(NEXT, joining).await?;
             let joined = joined.unwrap_or_else(|_| Err(Error::closed("client")));
             match joined {
@@ -236,20 +237,17 @@ impl Partitioner {
         }
     }
 
-    /// In a task of its own: a caller that has less time than it takes finds it done the next time.
-    fn begin_to_join(&self, session: &Arc<Session>) -> JoinHandle<Result<()>> {
-        let (sharing, membership, session) = (self.sharing.clone(), self.membership.clone(), session.clone());
+    /// In a task of its own: a caller that has less time than it takes finds it done the next time. It has the place from
+    /// now on: who leaves although this is on its way leaves behind it.
+    fn begin_to_join(
+        &self,
+        mut place: OwnedMutexGuard<Attendance>,
+        session: &Arc<Session>,
+    ) -> JoinHandle<Result<()>> {
+        let (sharing, session) = (self.sharing.clone(), session.clone());
         runtime::spawn_task(async move {
-            let mut place = membership.lock().await;
-            let is_apart = match &*place {
-                Attendance::Apart => true,
-                Attendance::Member(membership) => membership.has_ended(),
-                Attendance::Left => false,
-            };
-            if is_apart {
-                *place = Attendance::Apart;
-                *place = Attendance::Member(Participation::join(&sharing, &session).await?);
-            }
+            *place = Attendance::Apart;
+            *place = Attendance::Member(Participation::join(&sharing, &session).await?);
             Ok(())
         })
     }
