@@ -374,5 +374,6 @@ def test_what_a_users_code_raises_has_an_event_and_fields(client: zkrecipes.Clie
     error = "ValueError: nobody lives there"
     assert failures[0] == {"queue": "/queue", "item": "qn-0000000000", "attempt": 1, "error": error}
     assert failures[1]["error"].startswith("NotHeld: ")
-    assert (said["health_failed"], said["work_failed"]) == ({"error": error}, {"error": error})
+    of_the_leader = {"path": "/leader", "error": error}
+    assert (said["health_failed"], said["work_failed"]) == (of_the_leader, of_the_leader)
     assert said["callback_failed"] == {"callback": repr(fail_silently), "error": "Unspeakable"}

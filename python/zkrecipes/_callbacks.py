@@ -60,9 +60,10 @@ async def awaited(result: object) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
-def log_failure(raised: BaseException) -> None:
+def log_failure(path: str, raised: BaseException) -> None:
     """Of the work of a leader; the library says what comes of it."""
-    say(logging.ERROR, "work_failed", "exception in the work of a leader", raised=raised, error=raised)
+    message = "exception in the work of the leader of %s"
+    say(logging.ERROR, "work_failed", message, path, raised=raised, path=path, error=raised)
 
 
 def _tell_failed(function: Function[..., object], error: Exception) -> None:

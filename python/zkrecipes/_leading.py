@@ -59,7 +59,7 @@ class Checks:
 
     def __init__(self, election: _native.Election, healthy: Callable[[], object]) -> None:
         self._election, self._healthy = election, healthy
-        self._failures = _HealthFailures()
+        self._failures = _HealthFailures(election.path)
         self._is_over = False
         # Ctrl-C cannot come between what happens when it is let go, as it can in an Event.
         self._until_over = threading.Lock()
@@ -105,7 +105,8 @@ class Checks:
 class _HealthFailures:
     """Tells what `healthy` raises, and the same error once, until it raises nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str) -> None:
+        self._path = path
         self._last: str | None = None
 
     def tell(self, error: BaseException) -> None:
@@ -114,8 +115,8 @@ class _HealthFailures:
         except Exception:
             said = type(error).__name__
         if said != self._last:
-            message = "exception in healthy: the candidate counts as not healthy"
-            say(logging.WARNING, "health_failed", message, raised=error, error=error)
+            message = "exception in healthy of %s: the candidate counts as not healthy"
+            say(logging.WARNING, "health_failed", message, self._path, raised=error, path=self._path, error=error)
         self._last = said
 
     def are_over(self) -> None:
@@ -132,7 +133,7 @@ async def checking(election: aio.Election, healthy: Callable[[], object] | None)
         raise InvalidType(f"invalid healthy: must be callable, not {type(healthy).__name__}")
 
     is_over = False
-    failures = _HealthFailures()
+    failures = _HealthFailures(election.path)
 
     async def ask() -> None:
         try:
@@ -266,8 +267,8 @@ async def _while_it_leads(
     if raised is None or isinstance(raised, Exception):
         if raised is not None and not ended_by_itself:
             # It was cancelled, and that is how it answered: the next term need not wait for it.
-            message = "exception in the work of a leader whose term was over"
-            say(logging.WARNING, "work_failed", message, raised=raised, error=raised)
+            message, path = "exception in the work of the leader of %s whose term was over", leadership.path
+            say(logging.WARNING, "work_failed", message, path, raised=raised, path=path, error=raised)
             return None
         return raised
     raise raised

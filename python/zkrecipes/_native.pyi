@@ -903,7 +903,7 @@ class BacklogBase:
 
         `work(item)` is called in this thread, or with a `concurrency` above 1 in so many threads. An item is done when it
         returns, unless it has settled the item; what it raises is logged, and the item is given back as by `nack`, with that
-        as the reason. The loss of an item is logged, too; others have it then.
+        as the reason. An item that is lost is not given back: others have it then.
 
         It returns when what was begun is done. Ctrl-C ends it, too: `work` in this thread is interrupted, and its item is
         given back as if nobody had failed; threads are waited for, unless it comes twice.

@@ -83,16 +83,20 @@ def _said_by(failure: BaseException) -> tuple[type, str]:
 def _work_through(items: _native.Claims, work: Callable[[_native.Item], object], path: str) -> None:
     for item in items:
         wrong: str | None = None
+        is_done = False
         try:
             with item:
                 wrong = problem_of_result(work(item), on_a_loop=False)
                 if wrong is not None:
                     raise _native.InvalidType(f"invalid work: {wrong}")
+                is_done = True
         except Exception as failure:
             # It would be the same with the next item.
             if wrong is not None:
                 raise
-            _tell(path, item, failure)
+            # The loss of the item has a record of its own.
+            if not (is_done and isinstance(failure, _native.Lost)):
+                _tell(path, item, failure)
 
 
 def _tell(path: str, item: _native.Item | _native.ItemBase, failure: Exception) -> None:
@@ -176,7 +180,8 @@ async def _serve(items: _native.Claims, work: Callable[[Item], object], path: st
         try:
             await settle(item._leave(failure is not None, failure))
         except _native.Error as unsettled:
-            if failure is None:
+            # The loss of the item has a record of its own.
+            if failure is None and not isinstance(unsettled, _native.Lost):
                 _tell(path, item, unsettled)
         except BaseException:
             # Cancelled meanwhile, whose end says nothing of the work.

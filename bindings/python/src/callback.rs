@@ -117,7 +117,7 @@ fn refuse(py: Python<'_>, argument: &str, problem: Arg) -> PyResult<()> {
 
 /// Logs what the work of a leader raised, and says it in a line. An exception on the way is reported, and stops nothing;
 /// anything else, such as KeyboardInterrupt, is raised.
-pub fn tell_failure(raised: Arg) -> PyResult<String> {
+pub fn tell_failure(path: &str, raised: Arg) -> PyResult<String> {
     let py = raised.py();
     let reported = |failure: PyErr| match failure.is_instance_of::<PyException>(py) {
         true => {
@@ -128,7 +128,7 @@ pub fn tell_failure(raised: Arg) -> PyResult<String> {
         false => Err(failure),
     };
     let log = callbacks(py)?.getattr("log_failure")?;
-    let arguments = PyTuple::new(py, [raised])?;
+    let arguments = (path, raised).into_pyobject(py)?;
     call(&log, &arguments).map(drop).or_else(reported)?;
     let kind = raised.get_type().name().map_or_else(|_| "exception".to_owned(), |name| name.to_string());
     match parked_if_unwound(|| raised.str()) {

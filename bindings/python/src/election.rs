@@ -178,7 +178,7 @@ impl Terms {
         let (terms, won) = (self.terms.clone(), drive::leadership(leadership.get().held.clone()));
         let told = match raised.is_none() {
             true => Ok(None),
-            false => callback::tell_failure(raised).map(Some),
+            false => callback::tell_failure(won.path(), raised).map(Some),
         };
         // Somebody interrupted that, which ends all of it.
         let failure = told.inspect_err(|_| Terms::abandon(leadership))?;
