@@ -10,6 +10,9 @@ const { listen, stopListening, waitOptions } = require('./abort_signals.cjs')
 
 /** One member of those who share partitions. */
 class Partitioner extends Remote {
+  /** The loops and runs in progress, each of which ends by its controller. */
+  #endings = new Set()
+
   // --- generated from api: verbs of Partitioner
   static { properties(this, 'path', 'name') }
 
@@ -36,17 +39,19 @@ class Partitioner extends Remote {
     return this.#next(signal, timeout)
   }
 
-  /** Ends the waits in progress, never later ones. */
+  /** Ends the waits, the loops and the runs in progress, never later ones. */
   cancel() {
     cancel(this)
+    for (const ending of this.#endings) ending.abort()
   }
 
   /** Gives one partition after the other, until it leaves. */
   async *[Symbol.asyncIterator]() {
-    for (;;) {
-      const partition = await this.#unlessLeft()
-      if (!partition) return
-      yield partition
+    const ending = this.#begin()
+    try {
+      for (let partition; (partition = await this.#unlessOver(ending.signal)); ) yield partition
+    } finally {
+      this.#endings.delete(ending)
     }
   }
 
@@ -56,20 +61,28 @@ class Partitioner extends Remote {
     const signal = check.signalOf('run', options)
     if (signal?.aborted) throw signal.reason
     const working = new Set()
-    // Its work is asked to come to an end, and has the time for draining.
-    const stop = () => this.leave().catch(() => {})
+    const ending = this.#begin()
+    const stop = () => ending.abort()
     if (signal) listen(signal, stop)
     try {
-      for (let partition; (partition = await this.#unlessLeft()); ) {
+      for (let partition; (partition = await this.#unlessOver(ending.signal)); ) {
         const one = this.#serve(work, partition).finally(() => working.delete(one))
         working.add(one)
       }
     } finally {
-      await stop()
+      this.#endings.delete(ending)
+      // Its work is asked to come to an end, and has the time for draining. It may have left.
+      await this.leave().catch(() => {})
       await Promise.all(working)
       if (signal) stopListening(signal, stop)
     }
     if (signal?.aborted) throw signal.reason
+  }
+
+  #begin() {
+    const ending = new AbortController()
+    this.#endings.add(ending)
+    return ending
   }
 
   async #next(signal, timeout) {
@@ -77,11 +90,13 @@ class Partitioner extends Remote {
     return new Held(made, callsOf(this), native, 'partitioner.next()')
   }
 
-  async #unlessLeft() {
+  /** Nothing when this member has left, or the loop is to end, which may be told while nobody waits. */
+  async #unlessOver(ending) {
+    if (ending.aborted) return
     try {
-      return await this.#next(undefined, Infinity)
+      return await this.#next(ending, Infinity)
     } catch (error) {
-      if (error.name !== 'AbortError' && error.code !== 'CANCELLED' && error.code !== 'CLOSED') throw error
+      if (!ending.aborted && error.code !== 'CANCELLED' && error.code !== 'CLOSED') throw error
     }
   }
 

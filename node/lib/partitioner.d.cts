@@ -56,7 +56,10 @@ export class Partitioner {
    * partitions. `CANCELLED`: this member leaves meanwhile.
    */
   next(options?: WaitOptions): Promise<Held>
-  /** Ends the waits in progress on this handle, never later ones. */
+  /**
+   * Ends the waits in progress on this handle, never later ones; and the loops over it, also while the body of one runs, and
+   * `run`, which then leaves.
+   */
   cancel(): void
   /** One partition after the other, as they are won, until it leaves. */
   [Symbol.asyncIterator](): AsyncIterator<Held>

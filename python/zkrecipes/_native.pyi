@@ -755,13 +755,21 @@ class Election(_Scope, ElectionBase):
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> Leadership | None: ...
     def hold(self, timeout: float | None = None) -> Hold[Leadership]:
         """A context manager that leads within `timeout` seconds or raises Timeout."""
-    def run(self, work: Callable[[Leadership], object], healthy: Callable[[], object] | None = None) -> None:
-        """Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()` or a failure
-        that trying again cannot help. What `work` raises is logged, and the next campaign begins after a pause.
+    def run(
+        self,
+        work: Callable[[Leadership], object],
+        healthy: Callable[[], object] | None = None,
+        *,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()`, until `stop`
+        is set, or a failure that trying again cannot help. What `work` raises is logged, and the next campaign begins after a
+        pause. With a `stop` that was set before, it does not stand.
 
         Nothing can take a thread away from its work: it has to look at `leadership.is_held`, and return when that is false: it
-        was lost or resigned, or `cancel()` was called. In the last case it leads until it returns. Where somebody else is to
-        lead, `leadership.signal` tells, and the work may finish for as long as `drain`; then the leadership is lost.
+        was lost or resigned, `cancel()` was called or `stop` set. In the last two cases it leads until it returns. Where
+        somebody else is to lead, `leadership.signal` tells, and the work may finish for as long as `drain`; then the leadership
+        is lost.
 
         `healthy` is asked before it stands and every half a second, on a thread of its own: while it is false this candidate
         does not stand, and hands over if it leads. What it raises is logged and counts as false.
@@ -898,8 +906,11 @@ class BacklogBase:
         """
     def _claims(self) -> Claims: ...
     def _workers(self, work: Callable[[Item], object], concurrency: int) -> list[Claims]: ...
-    def process(self, work: Callable[[Item], object], concurrency: int = 1) -> None:
-        """Works on items as they come, at most `concurrency` at once, until `cancel()` or until the client is closed.
+    def process(
+        self, work: Callable[[Item], object], concurrency: int = 1, *, stop: threading.Event | None = None
+    ) -> None:
+        """Works on items as they come, at most `concurrency` at once, until `cancel()`, until `stop` is set, or until the client is
+        closed. With a `stop` that was set before, it takes no item.
 
         `work(item)` is called in this thread, or with a `concurrency` above 1 in so many threads. An item is done when it
         returns, unless it has settled the item; what it raises is logged, and the item is given back as by `nack`, with that
@@ -1581,7 +1592,9 @@ class PartitionerBase:
         """Who shares the partitions now, no older than this call: by name, with their weights."""
 
     def cancel(self) -> None:
-        """Ends the waits in progress on this object with Cancelled, never later ones."""
+        """Ends the waits in progress on this object with Cancelled, never later ones; and the loops over it, also
+        while the body of one runs, and `run`, which then leaves.
+        """
 
 @final
 class Partitioner(PartitionerBase):
@@ -1604,9 +1617,8 @@ class Partitioner(PartitionerBase):
     `for partition in imports:` gives one partition after the other as they are won, until it leaves;
     `imports.run(work)` works on all of them at the same time.
     """
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> Held: ...
-    def run(self, work: Callable[[Held], object]) -> None:
+    def __iter__(self) -> Iterator[Held]: ...
+    def run(self, work: Callable[[Held], object], *, stop: threading.Event | None = None) -> None:
         """Works on all partitions that it wins at the same time, each in a thread of its own, until it leaves.
 
         Nothing can take a thread away from its work: it has to look at `partition.is_held`, and return when that is false, or
@@ -1614,7 +1626,8 @@ class Partitioner(PartitionerBase):
         this member's, the work is begun again, after a pause. What it raises is logged.
 
         Ctrl-C asks for the partitions as `leave()` does, and waits for the work. A second one, or one while it waits for the work,
-        gives back what is left and waits for nothing.
+        gives back what is left and waits for nothing. `cancel()` asks for them, too, and so does `stop`, once that is set: with one
+        that was set before, it wins nothing.
         """
 
 @disjoint_base
@@ -2018,6 +2031,17 @@ class Claims:
     def _next(self) -> Call: ...
     def _end(self) -> None:
         """Ends this loop, and no other: what it waits for, and whatever is asked of it later."""
+
+@final
+class Wins:
+    """The partitions that a member wins, one after the other, until it leaves. It ends by `cancel()` of the member, also while
+    the body of the loop runs.
+    """
+
+    def __new__(cls, partitioner: PartitionerBase) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Held: ...
+    def _next(self) -> Call: ...
 
 @disjoint_base
 class FeedBase:

@@ -7,23 +7,36 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, cast
 
 from . import _native
-from ._bridge import Answers, awaited, instead
+from ._bridge import Answers, awaited, instead, settle
 from ._feeds import feeding
 from ._held import Held
 from ._leading import end_tasks
+from ._stopping import stopped_by, stopped_on_a_loop
 from ._threads import Worker
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-def run(partitioner: _native.Partitioner, work: Callable[[_native.Held], object]) -> None:
+def run(partitioner: _native.Partitioner, work: Callable[[_native.Held], object], stop: object) -> None:
     """`partitioner.run(work)`, with a thread for each partition."""
     _check(work)
+    # First, which the cancel of a `stop` that is set ends.
+    wins = iter(partitioner)
+    stopping = stopped_by(stop, partitioner.cancel)
+    try:
+        _run(partitioner, wins, work)
+    finally:
+        del stopping
+
+
+def _run(
+    partitioner: _native.Partitioner, wins: Iterator[_native.Held], work: Callable[[_native.Held], object]
+) -> None:
     serving: list[tuple[Worker, _native.Held]] = []
     has_left = False
 
@@ -35,7 +48,7 @@ def run(partitioner: _native.Partitioner, work: Callable[[_native.Held], object]
 
     try:
         try:
-            for partition in partitioner:
+            for partition in wins:
                 serving = [one for one in serving if not one[0].is_over()]
                 name, release = f"partition {partition.name}", functools.partial(_release, partition)
                 thread = Worker(name, functools.partial(serve, partition), release)
@@ -86,6 +99,19 @@ def _tell(partition: _native.HeldBase, raised: BaseException) -> None:
         _native.partition_failed(partition, said)
 
 
+class _Wins:
+    """One partition after the other, until its member leaves."""
+
+    def __init__(self, wins: _native.Wins) -> None:
+        self._wins = wins
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Held:
+        return cast(Held, await settle(self._wins._next()))
+
+
 class Partitioner(_native.PartitionerBase):
     """Partitions shared among the members who are there, as in `zkrecipes`: `async for partition in partitioner:`."""
 
@@ -104,26 +130,28 @@ class Partitioner(_native.PartitionerBase):
     @instead(Answers[Held].awaited(_native.PartitionerBase.next))
     def next(self) -> None: ...
 
-    def __aiter__(self) -> Self:
-        return self
+    def __aiter__(self) -> _Wins:
+        return _Wins(_native.Wins(self))
 
-    async def __anext__(self) -> Held:
-        try:
-            return await self.next()
-        except (_native.Cancelled, _native.Closed):
-            raise StopAsyncIteration from None
-
-    async def run(self, work: Callable[[Held], Awaitable[object]]) -> None:
+    async def run(self, work: Callable[[Held], Awaitable[object]], *, stop: asyncio.Event | None = None) -> None:
         """Works on all partitions that it wins at the same time, each as a task of its own, until it leaves.
 
         The task is cancelled when its partition is lost; `partition.on_revoke` tells that it is to move, and then it
         has the time for draining. What ends lets go of its partition; as long as that is this member's, it is begun
-        again, after a pause. What it raises is logged. Cancelling `run` cancels the tasks and leaves.
+        again, after a pause. What it raises is logged. Cancelling `run` cancels the tasks and leaves. `cancel()` asks
+        for the partitions, and waits for the tasks; so does `stop`, once that is set: with one that was set before, it
+        wins nothing.
         """
         _check(work)
+        # First, which the cancel of a `stop` that is set ends.
+        wins = _Wins(_native.Wins(self))
+        with stopped_on_a_loop(stop, self.cancel):
+            await self._run(wins, work)
+
+    async def _run(self, wins: _Wins, work: Callable[[Held], Awaitable[object]]) -> None:
         tasks: set[asyncio.Task[None]] = set()
         try:
-            async for partition in self:
+            async for partition in wins:
                 task = asyncio.create_task(self._serve(work, partition))
                 tasks.add(task)
                 task.add_done_callback(tasks.discard)

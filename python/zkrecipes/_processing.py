@@ -15,6 +15,7 @@ from ._bridge import settle
 from ._callbacks import problem_of_result
 from ._leading import end_tasks
 from ._log import say
+from ._stopping import Stopping, stopped_by
 from ._threads import Worker
 
 if TYPE_CHECKING:
@@ -23,20 +24,35 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-def run(workers: list[_native.Claims], work: Callable[[_native.Item], object], path: str) -> None:
+def run(workers: list[_native.Claims], work: Callable[[_native.Item], object], path: str, stop: object) -> None:
     """In this thread where there is one worker, which Ctrl-C interrupts; else with a thread for each of them."""
+    stopping = stopped_by(stop, functools.partial(end_all, workers))
+    try:
+        _run(workers, work, path, stopping)
+    finally:
+        del stopping
+
+
+def end_all(workers: list[_native.Claims]) -> None:
+    """Nothing more is taken; what is in work is finished."""
+    for items in workers:
+        items._end()
+
+
+def _run(
+    workers: list[_native.Claims], work: Callable[[_native.Item], object], path: str, stopping: Stopping | None
+) -> None:
     if len(workers) == 1:
-        _work_through(workers[0], work, path)
+        _work_through(workers[0], work, path, stopping)
         return
 
-    def end() -> None:
-        for items in workers:
-            items._end()
-
+    end = functools.partial(end_all, workers)
     threads: list[Worker] = []
     try:
         for number, items in enumerate(workers, 1):
-            threads.append(Worker(f"{path} {number}", functools.partial(_work_through, items, work, path), end))
+            threads.append(
+                Worker(f"{path} {number}", functools.partial(_work_through, items, work, path, stopping), end)
+            )
             threads[-1].start()
         for thread in threads:
             thread.until_over()
@@ -80,7 +96,9 @@ def _said_by(failure: BaseException) -> tuple[type, str]:
         return type(failure), ""
 
 
-def _work_through(items: _native.Claims, work: Callable[[_native.Item], object], path: str) -> None:
+def _work_through(
+    items: _native.Claims, work: Callable[[_native.Item], object], path: str, stopping: Stopping | None
+) -> None:
     for item in items:
         wrong: str | None = None
         is_done = False
@@ -97,6 +115,8 @@ def _work_through(items: _native.Claims, work: Callable[[_native.Item], object],
             # The loss of the item has a record of its own.
             if not (is_done and isinstance(failure, _native.Lost)):
                 _tell(path, item, failure)
+        if stopping is not None:
+            stopping.look()
 
 
 def _tell(path: str, item: _native.Item | _native.ItemBase, failure: Exception) -> None:
@@ -129,11 +149,7 @@ def _name(item: _native.Item | _native.ItemBase) -> str:
 async def run_tasks(workers: list[_native.Claims], work: Callable[[Item], object], path: str) -> None:
     """With a task for each worker."""
     tasks = [asyncio.ensure_future(_serve(items, work, path)) for items in workers]
-
-    def end() -> None:
-        for items in workers:
-            items._end()
-
+    end = functools.partial(end_all, workers)
     try:
         # One that has failed ends the others, when they are done with what they have begun.
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)

@@ -14,6 +14,7 @@ from . import _native, _processing
 from ._bridge import Answers, awaited, instead, settle
 from ._held import Held
 from ._scopes import Body
+from ._stopping import stopped_on_a_loop
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -130,18 +131,22 @@ class Backlog(_native.BacklogBase):
     def __aiter__(self) -> _Items:
         return _Items(self._claims(), self._cancel_on_lost)
 
-    async def process(self, work: Callable[[Item], object], concurrency: int = 1) -> None:
-        """Works on items as they come, at most `concurrency` at once, until `cancel()` or until the client is closed.
+    async def process(
+        self, work: Callable[[Item], object], concurrency: int = 1, *, stop: asyncio.Event | None = None
+    ) -> None:
+        """Works on items as they come, at most `concurrency` at once, until `cancel()`, until `stop` is set, or until
+        the client is closed. With a `stop` that was set before, it takes no item.
 
         `work(item)` is called on the loop; a coroutine function is run as a task, which is cancelled when its item is
         lost. An item is done when the work is, unless that has settled it; what it raises is logged, and the item is
         given back as by `nack`, with that as the reason.
 
-        `cancel()` ends it when what was begun is done. Cancelling the task that awaits it cancels what was begun, too,
-        and gives that back as if nobody had failed.
+        `cancel()` and `stop` end it when what was begun is done. Cancelling the task that awaits it cancels what was
+        begun, too, and gives that back as if nobody had failed.
         """
         workers = self._workers(cast("Callable[[_native.Item], object]", work), concurrency)
-        await _processing.run_tasks(workers, work, self.path)
+        with stopped_on_a_loop(stop, functools.partial(_processing.end_all, workers)):
+            await _processing.run_tasks(workers, work, self.path)
 
 
 class DeadLetters(Backlog, _native.DeadLettersBase):

@@ -82,6 +82,7 @@ from ._recipes import (
 
 # --- end of generated
 from ._scopes import Entered, Scope
+from ._stopping import stopped_on_a_loop
 from ._updates import Config
 from ._values import (
     Cached,
@@ -372,11 +373,19 @@ class Election(Handle[Leadership], _native.ElectionBase):
         """
         return Campaign(self._win(timeout), self._cancel_on_lost)
 
-    async def run(self, work: Callable[[Leadership], object], healthy: Callable[[], object] | None = None) -> None:
-        """Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()`.
+    async def run(
+        self,
+        work: Callable[[Leadership], object],
+        healthy: Callable[[], object] | None = None,
+        *,
+        stop: asyncio.Event | None = None,
+    ) -> None:
+        """Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()` or
+        until `stop` is set. With a `stop` that was set before, it does not stand.
 
-        A coroutine function is run as a task, which is cancelled when the leadership is lost or resigned. What the work
-        raises is logged, and the next campaign begins after a pause. A failure that trying again cannot help is raised.
+        A coroutine function is run as a task, which is cancelled when the leadership is lost or resigned, and when the
+        run is to end. What the work raises is logged, and the next campaign begins after a pause. A failure that trying
+        again cannot help is raised.
 
         Where somebody else is to lead, `leadership.signal` tells, and the work may finish for as long as `drain`; then
         the leadership is lost. `healthy`, a function or a coroutine function, is asked before it stands and every half
@@ -384,8 +393,9 @@ class Election(Handle[Leadership], _native.ElectionBase):
         and counts as false.
         """
         terms = self._terms(work)
-        async with _leading.checking(self, healthy):
-            await _leading.run(terms, work)
+        with stopped_on_a_loop(stop, self.cancel):
+            async with _leading.checking(self, healthy):
+                await _leading.run(terms, work)
 
     def leading(
         self, function: Callable[Concatenate[Leadership, _P], Awaitable[_T]]

@@ -211,10 +211,19 @@ impl Terms {
     }
 }
 
+/// Cancels what goes on through the election once `stop` is set.
+fn stopped_by<'py>(stop: Arg<'_, 'py>, election: &Bound<'py, Election>) -> PyResult<Bound<'py, PyAny>> {
+    let stopped_by = election.py().import("zkrecipes._stopping")?.getattr("stopped_by")?;
+    stopped_by.call1((stop, election.getattr("cancel")?))
+}
+
 /// Term after term, on the thread of its caller.
-fn lead(terms: &Bound<'_, Terms>, work: Arg) -> PyResult<()> {
+fn lead(terms: &Bound<'_, Terms>, work: Arg, stopping: Option<Arg>) -> PyResult<()> {
     let py = terms.py();
     loop {
+        if let Some(stopping) = stopping {
+            stopping.call_method0("look")?;
+        }
         let next = terms.get().next(py)?;
         let Ok(won) = next.bind(py).cast::<HeldBase>() else { return Ok(()) };
         if !terms.get().begins(won) {
@@ -251,13 +260,17 @@ context_manager! { Election,
     }
 
     #[doc = doc_of!(Election.run)]
-    #[pyo3(signature = (work, healthy=None))]
-    fn run(slf: &Bound<'_, Self>, work: Arg, healthy: Option<Arg>) -> PyResult<()> {
+    #[pyo3(signature = (work, healthy=None, *, stop=None))]
+    fn run(slf: &Bound<'_, Self>, work: Arg, healthy: Option<Arg>, stop: Option<Arg>) -> PyResult<()> {
         let terms = Bound::new(slf.py(), ElectionBase::terms(slf.as_super(), work)?)?;
-        let Some(healthy) = healthy else { return lead(&terms, work) };
-        let healthy = callback::function("healthy", healthy, Face::Blocking)?;
+        let healthy =
+            healthy.map(|healthy| callback::function("healthy", healthy, Face::Blocking)).transpose()?;
+        // It ends the run for as long as this is here.
+        let stopping = stop.map(|stop| stopped_by(stop, slf)).transpose()?;
+        let stopping = stopping.as_ref();
+        let Some(healthy) = healthy else { return lead(&terms, work, stopping) };
         let checks = slf.py().import("zkrecipes._leading")?.getattr("Checks")?.call1((slf, healthy))?;
-        let led = lead(&terms, work);
+        let led = lead(&terms, work, stopping);
         let end = || checks.call_method0("end");
         // Ctrl-C may come before it has done anything.
         end().or_else(|interrupted| end().and(Err(interrupted))).and(led)

@@ -74,7 +74,7 @@ mod _native {
     #[pymodule_export]
     use crate::multi_lock::MultiLock;
     #[pymodule_export]
-    use crate::partitioner::partition_failed;
+    use crate::partitioner::{Wins, partition_failed};
     #[pymodule_export]
     use crate::queue::DeadLetters;
     #[pymodule_export]

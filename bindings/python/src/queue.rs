@@ -194,7 +194,8 @@ impl BacklogBase {
         Ok((0..concurrency).map(|_| self.claims()).collect())
     }
 
-    /// Works on items as they come, at most `concurrency` at once, until `cancel()` or until the client is closed.
+    /// Works on items as they come, at most `concurrency` at once, until `cancel()`, until `stop` is set, or until the client is
+    /// closed. With a `stop` that was set before, it takes no item.
     ///
     /// `work(item)` is called in this thread, or with a `concurrency` above 1 in so many threads. An item is done when
     /// it returns, unless it has settled the item; what it raises is logged, and the item is given back as by `nack`,
@@ -202,11 +203,20 @@ impl BacklogBase {
     ///
     /// It returns when what was begun is done. Ctrl-C ends it, too: `work` in this thread is interrupted, and its item
     /// is given back as if nobody had failed; threads are waited for, unless it comes twice.
-    #[pyo3(signature = (work, concurrency=None), text_signature = "($self, work, concurrency=1)")]
-    fn process(&self, py: Python<'_>, work: Arg, concurrency: Option<Arg>) -> PyResult<()> {
+    #[pyo3(
+        signature = (work, concurrency=None, *, stop=None),
+        text_signature = "($self, work, concurrency=1, *, stop=None)"
+    )]
+    fn process(
+        &self,
+        py: Python<'_>,
+        work: Arg,
+        concurrency: Option<Arg>,
+        stop: Option<Arg>,
+    ) -> PyResult<()> {
         let workers = self.workers(work, concurrency)?;
         let run = py.import("zkrecipes._processing")?.getattr("run")?;
-        let arguments = (workers, work, self.core.path()).into_pyobject(py)?;
+        let arguments = (workers, work, self.core.path(), stop).into_pyobject(py)?;
         call(&run, &arguments).map(drop)
     }
 }

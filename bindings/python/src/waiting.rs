@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
-use zkrecipes::drive::Cancels;
+use zkrecipes::drive::{CancelToken, Cancels};
 use zkrecipes::{Result, Subscription, WaitProgress};
 
 use crate::answer::Answer;
@@ -44,6 +44,11 @@ impl<T> Waiting<T> {
         future: F,
     ) -> impl Future<Output = Result<A>> + use<T, A, F> {
         self.cancels.heed(future)
+    }
+
+    /// What the next `cancel` ends, for a loop: it may come while nobody waits.
+    pub fn next_cancel(&self) -> CancelToken {
+        self.cancels.next()
     }
 
     pub fn on_wait<'py>(

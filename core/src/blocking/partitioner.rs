@@ -21,9 +21,16 @@ impl Partitioner {
     /// threads have returned.
     pub fn run<E: Display>(&self, work: impl Fn(Held) -> Result<(), E> + Sync) -> Result<()> {
         check_may_wait()?;
+        // Also one that comes while a thread is started, and nobody waits.
+        let cancelled = self.cancels.next();
+        let next = || {
+            cancelled.check()?;
+            let core = self.core.clone();
+            wait(cancelled.heed(async move { core.next(None).await }), None, None).map(Held::of)
+        };
         thread::scope(|threads| {
             let end = loop {
-                match self.next(None) {
+                match next() {
                     Ok(partition) => drop(threads.spawn(|| {
                         let held = partition.core.clone();
                         if let Err(error) = work(partition)

@@ -16,8 +16,12 @@ impl Cancels {
         &self,
         future: F,
     ) -> impl Future<Output = Result<T>> + use<T, F> {
-        let token = self.token().clone();
-        token.heed(future)
+        self.next().heed(future)
+    }
+
+    /// What the next [`Cancels::cancel`] cancels, for what makes several calls: it comes between two of them, too.
+    pub fn next(&self) -> CancelToken {
+        self.token().clone()
     }
 
     /// Ends the calls in progress with Cancelled, never later ones.

@@ -380,12 +380,14 @@ What an election acquires is the leadership, so that `with election as leadershi
 "A context manager that leads within `timeout` seconds or raises Timeout."
 };
 (Election.run) => {
-"Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()` or a failure
-that trying again cannot help. What `work` raises is logged, and the next campaign begins after a pause.
+"Stands, calls `work(leadership)` while this candidate leads, resigns, and stands again, until `cancel()`, until `stop`
+is set, or a failure that trying again cannot help. What `work` raises is logged, and the next campaign begins after a
+pause. With a `stop` that was set before, it does not stand.
 
 Nothing can take a thread away from its work: it has to look at `leadership.is_held`, and return when that is false: it
-was lost or resigned, or `cancel()` was called. In the last case it leads until it returns. Where somebody else is to
-lead, `leadership.signal` tells, and the work may finish for as long as `drain`; then the leadership is lost.
+was lost or resigned, `cancel()` was called or `stop` set. In the last two cases it leads until it returns. Where
+somebody else is to lead, `leadership.signal` tells, and the work may finish for as long as `drain`; then the leadership
+is lost.
 
 `healthy` is asked before it stands and every half a second, on a thread of its own: while it is false this candidate
 does not stand, and hands over if it leads. What it raises is logged and counts as false."
@@ -530,6 +532,10 @@ it goes through, also while its body runs."
 };
 (Claims._end) => {
 "Ends this loop, and no other: what it waits for, and whatever is asked of it later."
+};
+(Wins) => {
+"The partitions that a member wins, one after the other, until it leaves. It ends by `cancel()` of the member, also while
+the body of the loop runs."
 };
 (FeedBase) => {
 "What feeds are on both faces."

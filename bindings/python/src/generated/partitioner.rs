@@ -72,7 +72,8 @@ impl PartitionerBase {
         Self::origin(slf).run(slf.py(), || async move { core.members().await })
     }
 
-    /// Ends the waits in progress on this object with Cancelled, never later ones.
+    /// Ends the waits in progress on this object with Cancelled, never later ones; and the loops over it, also
+    /// while the body of one runs, and `run`, which then leaves.
     fn cancel(slf: &Bound<'_, Self>) -> PyResult<()> {
         slf.get().core.cancel(Self::origin(slf), slf.py())
     }
