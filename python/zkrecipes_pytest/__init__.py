@@ -10,23 +10,29 @@
         embedded_zookeeper.expire(zookeeper_client.session_id)
         ...
 
-Neither needs Java or a network. What they are made of is `zkrecipes.testing`.
+`zookeeper_aio_client` is a client of `zkrecipes.aio`, for tests that the plugin of anyio runs on asyncio, or
+pytest-asyncio in its mode `auto`:
+
+    async def test_the_report_is_written_once(zookeeper_aio_client):
+        await write_report(zookeeper_aio_client)
+
+None of them needs Java or a network. What they are made of is `zkrecipes.testing`.
 
 pytest imports this in every run, also where nobody uses it: so it is no part of the package, which loads the library.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from zkrecipes import Client
+    from zkrecipes import Client, aio
     from zkrecipes.testing import EmbeddedServer
 
-__all__ = ["embedded_zookeeper", "zookeeper_client"]
+__all__ = ["embedded_zookeeper", "zookeeper_aio_client", "zookeeper_client"]
 
 
 @pytest.fixture
@@ -45,4 +51,13 @@ def zookeeper_client(embedded_zookeeper: EmbeddedServer) -> Iterator[Client]:
     import zkrecipes
 
     with zkrecipes.Client(embedded_zookeeper.connect_string) as client:
+        yield client
+
+
+@pytest.fixture
+async def zookeeper_aio_client(embedded_zookeeper: EmbeddedServer) -> AsyncIterator[aio.Client]:
+    """The same for asyncio, on the loop of the test."""
+    from zkrecipes import aio
+
+    async with aio.Client(embedded_zookeeper.connect_string) as client:
         yield client
