@@ -80,6 +80,7 @@ impl ClientHandle {
         }
         let fresh = Arc::new(Queue::new()?);
         Ok(self.queue.get_or_init(|| {
+            exit::undispatched(&fresh);
             let sink = Arc::clone(&fresh);
             self.core.deliver_through(move |turn, job| sink.push(turn, job));
             fresh

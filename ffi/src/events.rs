@@ -419,11 +419,21 @@ impl Queue {
 
     /// Forgets what was not dispatched, takes no more, and closes the descriptor.
     pub(crate) fn shut(&self) {
+        let wakeup = lock(&self.state).wakeup.take();
+        self.changed.notify_all();
+        self.forget();
+        drop(wakeup);
+    }
+
+    /// Forgets what was not dispatched, with what it would have handed over.
+    pub(crate) fn forget(&self) {
         let forgotten = {
             let mut state = lock(&self.state);
-            (state.wakeup.take(), std::mem::take(&mut state.losses), std::mem::take(&mut state.jobs))
+            if let Some(wakeup) = state.wakeup.as_ref().filter(|_| !state.is_empty()) {
+                wakeup.lower();
+            }
+            (std::mem::take(&mut state.losses), std::mem::take(&mut state.jobs))
         };
-        self.changed.notify_all();
         drop(forgotten);
     }
 }

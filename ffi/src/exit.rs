@@ -1,10 +1,11 @@
 //! A process that exits leaves no session behind, which would keep others out until its timeout.
 
-use std::sync::Once;
+use std::sync::{Arc, Mutex, Once, Weak};
 use std::time::Duration;
 
-use zkrecipes::drive;
+use zkrecipes::drive::{self, PerProcess};
 
+use crate::events::{Queue, lock};
 use crate::guard;
 use crate::system::process;
 
@@ -17,8 +18,23 @@ pub(crate) fn watch() {
     ONCE.call_once(|| process::at_exit(end_sessions));
 }
 
+/// Those of the clients that are dispatched.
+static QUEUES: PerProcess<Mutex<Vec<Weak<Queue>>>> = PerProcess::new();
+
+/// What waits in it when the process exits is never dispatched.
+pub(crate) fn undispatched(queue: &Arc<Queue>) {
+    let mut queues = lock(QUEUES.of_this_process());
+    queues.retain(|queue| queue.strong_count() > 0);
+    queues.push(Arc::downgrade(queue));
+}
+
 extern "C" fn end_sessions() {
-    at_exit(|| drive::end_sessions(LIMIT));
+    at_exit(|| {
+        let queues = std::mem::take(&mut *lock(QUEUES.of_this_process()));
+        // What was taken for nobody goes back, for which the sessions wait.
+        queues.iter().filter_map(Weak::upgrade).for_each(|queue| queue.forget());
+        drive::end_sessions(LIMIT);
+    });
 }
 
 /// C calls this: a panic that left it would end the process by SIGABRT, whatever its exit status was to be.

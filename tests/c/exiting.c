@@ -3,6 +3,7 @@
  * The ends of processes that hold a lock. Each is a run of this program of its own.
  */
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "harness.h"
 
 #define LOCK "/exiting"
+#define QUEUE "/exiting-queue"
 /* Nobody here lives for so long: whoever gets the lock earlier did not wait for the session to expire. */
 #define SESSION_TIMEOUT 30000
 
@@ -24,6 +26,12 @@ static void exit_in_callback(zkr_status status, const zkr_error *error, void *us
 static void *exit_on_thread(void *user_data) {
   (void)user_data;
   exit(0);
+}
+
+static void is_dispatched(zkr_status status, zkr_buffer *data, const zkr_stat *stat, const zkr_error *error,
+                          void *user_data) {
+  (void)status, (void)data, (void)stat, (void)error, (void)user_data;
+  _exit(7);
 }
 
 int exiting(const char *way, const char *hosts) {
@@ -51,6 +59,13 @@ int exiting(const char *way, const char *hosts) {
     zkr_client_event_fd(client);
     zkr_lock_verify_async(lock, exit_in_callback, NULL);
     zkr_client_dispatch(client, 1, -1);
+  }
+  if (strcmp(way, "dispatches no item") == 0) {
+    struct pollfd events = {.fd = zkr_client_event_fd(client), .events = POLLIN};
+    zkr_queue *queue = NULL;
+    if (zkr_queue_new(client, QUEUE, NULL, &queue, NULL) != ZKR_OK) return 5;
+    if (zkr_queue_get_async(queue, -1, is_dispatched, NULL) != ZKR_OK || poll(&events, 1, 5000) != 1)
+      return 6;
   }
   if (strcmp(way, "exits on a thread") == 0) pthread_create(&thread, NULL, exit_on_thread, NULL);
   if (strncmp(way, "exits", 5) == 0) pause();
@@ -107,6 +122,24 @@ void a_process_that_exits_lets_go_of_its_lock(void) {
     OK(zkr_lock_release(lock, &error));
   }
   zkr_lock_free(lock);
+  zkr_client_free(client);
+  zkr_test_server_free(server);
+}
+
+void an_item_that_waits_to_be_dispatched_at_an_exit_goes_back(void) {
+  zkr_error *error = NULL;
+  zkr_buffer *item = NULL;
+  zkr_queue *queue = NULL;
+  zkr_test_server *server = own_server();
+  zkr_client *client = connected(zkr_test_server_connect_string(server), "next");
+
+  OK(zkr_queue_new(client, QUEUE, NULL, &queue, &error));
+  OK(zkr_queue_put(queue, "one", 3, -1, &error));
+  process process = started("dispatches no item", zkr_test_server_connect_string(server));
+  CHECK(ended(&process) == 0);
+  OK(zkr_queue_get(queue, 5000, &item, &error));
+  zkr_buffer_free(item);
+  zkr_queue_free(queue);
   zkr_client_free(client);
   zkr_test_server_free(server);
 }

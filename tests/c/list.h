@@ -119,6 +119,7 @@
   X(every_recipe_of_the_parent_is_told_in_a_child)                  \
   X(a_leader_of_the_parent_is_none_in_a_child)                      \
   X(a_process_that_exits_lets_go_of_its_lock)                       \
+  X(an_item_that_waits_to_be_dispatched_at_an_exit_goes_back)       \
   X(an_exit_is_not_held_up_by_a_silent_server)                      \
   X(the_test_server_misbehaves_on_demand)                           \
   X(the_test_servers_clock_can_be_moved)                            \
