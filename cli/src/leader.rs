@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use zkrecipes::drive::{self, CancelToken};
-use zkrecipes::{Client, Election, ElectionOptions, Leader};
+use zkrecipes::{Client, Election, ElectionLayout, ElectionOptions, Leader};
 
 use crate::args;
 use crate::common::Common;
@@ -47,11 +47,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, common: Common) -> Outcome {
     let Args { path, watch: is_watch, limit, json: is_json, layout } = args;
     let mut options = ElectionOptions::default();
-    if let Some(layout) = layout {
+    if let Some(layout) = &layout {
         options.layout = layout.parse()?;
     }
     // Who never campaigns says nothing.
-    let election = |client: &Client| -> zkrecipes::Result<Election> { client.election(&path, b"", options) };
+    let election =
+        |client: &Client| -> zkrecipes::Result<Election> { client.election(&path, b"", options.clone()) };
     if is_watch {
         return follow::follow(
             common,
@@ -61,10 +62,15 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
         );
     }
     common.with_client(&CancelToken::new(), |client| {
-        let election = election(client)?;
-        let leader = drive::wait(async move { election.leader().await }, None, None)?;
-        let Some(leader) = leader else {
-            return Err(Failure::new(NO, format!("nobody leads {path}")));
+        let Some(leader) = now(election(client)?)? else {
+            // As in the election of a LeaderSelector, or of kazoo's.
+            let mut by_locks = ElectionOptions::default();
+            by_locks.layout = ElectionLayout::Selector;
+            let hint = match layout.is_none() && now(client.election(&path, b"", by_locks)?)?.is_some() {
+                true => "; somebody holds a lock there, by which others elect: try --layout selector",
+                false => "",
+            };
+            return Err(Failure::new(NO, format!("nobody leads {path}{hint}")));
         };
         if is_json {
             return outcome::print(&(table::json(fields(Some(&leader))) + "\n"));
@@ -72,6 +78,10 @@ pub(crate) fn run(args: Args, common: Common) -> Outcome {
         let headings = ["LEADER", "EPOCH", "BEGUN", "DATA"].map(str::to_owned);
         outcome::print(&(table::columns(&[headings, cells(&leader)]).join("\n") + "\n"))
     })
+}
+
+fn now(election: Election) -> zkrecipes::Result<Option<Leader>> {
+    drive::wait(async move { election.leader().await }, None, None)
 }
 
 fn tell(leader: Option<&Leader>, is_json: bool) -> Outcome<()> {

@@ -173,6 +173,9 @@ fn the_layout_chooses_whose_election_it_is() {
         assert_eq!(leading.out.line(), "started");
         assert!(contenders(&server, PATH)[0].contains(kind));
         assert_eq!(run(&server, &[&["leader"], options, &[PATH]].concat()).status, 0);
+        let unasked = run(&server, &["leader", PATH]);
+        assert_eq!(unasked.status, 1);
+        assert!(unasked.err.contains("try --layout selector"), "{}", unasked.err);
         leading.send_line();
         assert_eq!(leading.end().status, 0);
         assert_nothing_left(&server, PATH);
