@@ -83,7 +83,7 @@ part_secure() { tests/secure/run.py; }
 part_peers() { env -u ZKR_IS_BUILT "$(tests/interop/environment.sh)" tests/interop/peers.py; }
 part_interop() { tests/interop/run.sh; }
 part_crowds() {
-    local status=0 items=100000
+    local status=0 items=50000
     [ -z "${ZKR_ALL-}" ] || items=1000000
     tests/crowds/run.sh elections ${ZKR_ALL:+--seconds 300} || status=$?
     tests/crowds/run.sh queues --items "$items" || status=$?

@@ -209,7 +209,7 @@ class Play:
     def _watch(self, register: Register, items: int, producers: list[Process], consumers: list[Process]) -> list[str]:
         """Until everything was taken: kills consumers, as long as there is something to do."""
         last, told = time.monotonic(), -1
-        mischief = time.monotonic() + 2
+        mischief = time.monotonic() + 1
         report = time.monotonic() + REPORT
         while not (self._length() == 0 and all(process.has_ended() for process in producers)):
             now = time.monotonic()
@@ -228,7 +228,7 @@ class Play:
                 consumers[at].kill()
                 self.killed += 1
                 consumers[at] = self._consumer(consumers[at].language, register)
-                mischief = time.monotonic() + random.uniform(0.5, 4.0)
+                mischief = time.monotonic() + random.uniform(0.25, 2.0)
             time.sleep(0.2)
         return []
 
@@ -287,7 +287,7 @@ def build() -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--items", type=int, default=100_000, help="half of them claimed, half of them got")
+    parser.add_argument("--items", type=int, default=50_000, help="half of them claimed, half of them got")
     parser.add_argument("--version", default="3.9", help="of ZooKeeper")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--no-build", action="store_true", help="the workers are there")
