@@ -40,6 +40,7 @@ mkdir -p "$lib/pkgconfig" "$lib/cmake/zkrecipes" "$include" "$share"
 # Into place by renaming, so that a program which runs with the old library keeps it. What is the same already stays, and
 # nobody builds anything anew because of it.
 place() {
+    if [ "$PROFILE" = dev ] && cmp -s "$1" "$2"; then return; fi
     cp "$1" "$2.new"
     # Programs link by what stays. Line tables would make the static library four times as large; a shared one needs no names but
     # those that it exports.
@@ -52,8 +53,33 @@ place() {
 }
 linked=$(mktemp -d "${TMPDIR:-/tmp}/zkrecipes-install.XXXXXX")
 trap 'rm -rf "$linked"' EXIT
-ffi/link.sh "$built/libzkrecipes_c.a" "$linked/libzkrecipes.so"
-ffi/link.sh "$built/libzkrecipes_testing_c.a" "$linked/libzkrecipes_testing.so"
+# To link for development takes five seconds of a processor, and the tests install a dozen times: what is linked is kept, by compiler.
+# Cargo may bring an older archive back, so a link says of which it was made.
+kept=$built/linked-$(echo "${ZKR_CC:-${CC:-cc}}" | cksum | cut -d ' ' -f 1)
+is_kept() {
+    local source name
+    [ "$PROFILE" = dev ] || return
+    for source in "$built"/libzkrecipes{,_testing}_c.a; do [ "$kept/${source##*/}" -ef "$source" ] || return; done
+    for source in "$built"/libzkrecipes{,_testing}_c.a ffi/link.sh ffi/{,testing/}*.map Cargo.toml; do
+        for name in zkrecipes zkrecipes_testing; do [ "$kept/lib$name.so" -nt "$source" ] || return; done
+    done
+}
+if is_kept; then
+    cp "$kept"/*.so "$linked"
+else
+    ffi/link.sh "$built/libzkrecipes_c.a" "$linked/libzkrecipes.so"
+    ffi/link.sh "$built/libzkrecipes_testing_c.a" "$linked/libzkrecipes_testing.so"
+    if [ "$PROFILE" = dev ]; then
+        # Others may be at it, too: the links come last.
+        mkdir -p "$kept"
+        rm -f "$kept"/*.a
+        for name in zkrecipes zkrecipes_testing; do
+            cp "$linked/lib$name.so" "$kept/lib$name.so.$$"
+            mv -f "$kept/lib$name.so.$$" "$kept/lib$name.so"
+        done
+        ln -f "$built"/libzkrecipes{,_testing}_c.a "$kept"
+    fi
+fi
 for name in zkrecipes zkrecipes_testing; do
     place "$linked/lib$name.so" "$lib/lib$name.so.$version" 755
     ln -sfn "lib$name.so.$version" "$lib/lib$name.so.$major"

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +36,7 @@ class Declaration:
     text: str
     doc: str
 
-    @property
+    @cached_property
     def mentions(self) -> set[str]:
         return set(re.findall(rf"\b{NAME}", self.text)) - {self.name}
 
