@@ -58,7 +58,9 @@ build: setup build-rust build-python build-node build-drivers ## Every crate, pa
 
 .PHONY: build-rust
 build-rust:
-	cargo build --profile $(DEV) --workspace --exclude zkrecipes-python --exclude zkrecipes-node
+	@# Programs, and what they are made of: cargo has one place for the library of C, which each of two such sets of packages would
+	@# build anew, and ffi/install.sh builds it.
+	cargo build --profile $(DEV) --workspace --exclude zkrecipes-python --exclude zkrecipes-node --bins
 
 .PHONY: build-python
 build-python:
@@ -79,7 +81,7 @@ demo-build: build-python build-node demo-worker
 
 .PHONY: demo-worker
 demo-worker:
-	@cargo build --profile $(DEV) -p zkrecipes-ffi -p zkrecipes-embedded
+	@cargo build --profile $(DEV) -p zkrecipes-ffi -p zkrecipes-embedded --bins
 	@mkdir -p target/demo/node_modules
 	@ffi/install.sh PREFIX=target/demo/prefix PROFILE=$(DEV) >/dev/null
 	@ln -sfn ../../../node target/demo/node_modules/zkrecipes

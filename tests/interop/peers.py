@@ -195,7 +195,6 @@ def build_for_c() -> None:
     """The C library where programs find it, and our own."""
     BUILT.mkdir(parents=True, exist_ok=True)
     prefix = BUILT / "prefix"
-    run("cargo", "build", "--quiet", "--profile", PROFILE, "-p", "zkrecipes-ffi", cwd=ROOT)
     run(ROOT / "ffi" / "install.sh", f"PREFIX={prefix}", f"PROFILE={PROFILE}", cwd=ROOT)
     build_c_program(HERE / "c" / "worker.c", BUILT / "c-worker")
 
