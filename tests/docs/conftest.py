@@ -4,4 +4,4 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "docs/site"), str(ROOT / "python"), str(ROOT / "tests/docs")]
+sys.path[:0] = [str(ROOT / "docs/site"), str(ROOT / "python"), str(ROOT / "tests/docs"), str(ROOT / "tests")]

@@ -21,6 +21,7 @@ import pytest
 import python_reference
 import tables
 import zkrecipes
+from compilers import asked
 from snippets import ROOT, Snippet, snippets
 from zkrecipes.testing import EmbeddedServer
 
@@ -283,13 +284,17 @@ STRICT = ["-O0", "-Wall", "-Wextra", "-Werror"]
 RUN_IN_CPP = [one for one in of("cpp", whole=True) if "ZKR_ALL" in os.environ or one.page == "docs/start/cpp.md"]
 
 
+def headers(prefix: Path) -> list[Path]:
+    return sorted((prefix / "include").iterdir())
+
+
 def program_of(snippet: Snippet, prefix: Path) -> Path:
     path = written(snippet, f".{snippet.language}")
     program = path.with_suffix("")
     libraries = [f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lzkrecipes_testing", "-lzkrecipes", "-pthread"]
-    subprocess.run(
-        [*FLAGS[snippet.language], *STRICT, f"-I{prefix}/include", "-o", program, path, *libraries], check=True
-    )
+    command = [*FLAGS[snippet.language], *STRICT, f"-I{prefix}/include", "-o", program, path, *libraries]
+    done = asked(command, [path, *headers(prefix)], path.with_suffix(".kept"), program)
+    assert done.returncode == 0, done.stderr
     return program
 
 
@@ -361,7 +366,7 @@ def test_ctrl_c_ends_a_wait_whenever_it_comes(snippet: Snippet, at: str, prefix:
 def rust_flags() -> list[str]:
     """The crates as they are built for everything in this checkout; of some there are others, too, with fewer features."""
     command = ["cargo", "build", "--profile", PROFILE, "--workspace", "--message-format=json"]
-    command += ["--exclude=zkrecipes-python", "--exclude=zkrecipes-node"]
+    command += ["--exclude=zkrecipes-python", "--exclude=zkrecipes-node", "--bins"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     flags = ["--edition=2024", "-L", f"dependency={BUILT / 'deps'}"]
     for told in map(json.loads, done.stdout.splitlines()):
@@ -402,7 +407,7 @@ def compiled(language: str, path: Path, text: str, prefix: Path) -> list[str]:
     """What a compiler says against it. What is declared nowhere is the reader's own, unless it has our name."""
     path.write_text(text)
     checks = ["-fsyntax-only", "-w", f"-I{prefix}/include", *["-Wimplicit-function-declaration"] * (language == "c")]
-    done = subprocess.run([*FLAGS[language], *checks, path], capture_output=True, text=True)
+    done = asked([*FLAGS[language], *checks, path], [path, *headers(prefix)], path.with_suffix(".kept"))
     return [line for line in done.stderr.splitlines() if re.search(r"error:|declaration of function ‘zkr_", line)]
 
 
@@ -461,9 +466,11 @@ def test_a_part_in_node_has_names_and_arguments_that_are_there() -> None:
         (place / "tsconfig.json").write_text(
             '{ "extends": "../tsconfig.json", "compilerOptions": { "noImplicitAny": false, "strict": false, "exactOptionalPropertyTypes": false, "noEmit": true }, "include": ["*.mts"] }'
         )
-        done = subprocess.run(
-            [ROOT / "node/node_modules/.bin/tsc", "-p", place], cwd=ROOT / "node", capture_output=True, text=True
-        )
+        types = [*sorted((ROOT / "node/lib").glob("*.d.*ts")), ROOT / "node/node_modules/.package-lock.json"]
+        inputs = [*sorted(place.iterdir()), ROOT / "node/test/types/tsconfig.json", ROOT / "node/package.json", *types]
+        compiler = [ROOT / "node/node_modules/.bin/tsc", "-p", place]
+        # Parts have names that are nowhere, so it always ends with one of the other two.
+        done = asked(compiler, inputs, PLACE / "parts-of-node.kept", answers=(0, 1, 2), cwd=ROOT / "node")
     finally:
         shutil.rmtree(place)
     # Names that are nowhere are the reader's own.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
 
 from world import PREFIX, PROFILE, ROOT, World  # noqa: E402
 from zkrecipes.testing import EmbeddedServer  # noqa: E402

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from world import ROOT, World, built, eventually
+from world import PROGRAMS, ROOT, World, built, compiled, eventually
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 # Debian's newest one in a name of its own: before version 15 clang has no coroutines with GNU's library.
@@ -47,9 +47,12 @@ def test_the_headers_compile_without_a_warning(compiler: str, standard: str, pre
     # Members of templates are looked at where they are used.
     text += "void use(zkr::Lock &l, zkr::Semaphore &s, const zkr::CancelToken &t) {\n"
     text += "  l.lock(t); (void)l.acquire(zkr::forever, t); (void)s.acquire(1, zkr::forever, t); }\n"
-    command = [compiler, f"-std={standard}", *WARNINGS, f"-I{prefix}/include", "-fsyntax-only", "-x", "c++", "-"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    name = f"headers-{compiler}-{standard}"
+    source = PROGRAMS / f"{name}.cpp"
+    PROGRAMS.mkdir(parents=True, exist_ok=True)
+    source.write_text(text)
+    command = [compiler, f"-std={standard}", *WARNINGS, f"-I{prefix}/include", "-fsyntax-only", str(source)]
+    compiled(command, [source], name, prefix)
 
 
 def test_the_header_of_coroutines_says_what_it_needs(prefix: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import signal
@@ -13,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from compilers import asked
 from zkrecipes import Client
 from zkrecipes.testing import EmbeddedServer
 
@@ -22,20 +22,22 @@ BUILT = ROOT / "target" / ("debug" if PROFILE == "dev" else PROFILE)
 
 
 PREFIX = ROOT / "target/usage/prefix"
+PROGRAMS = ROOT / "target/usage/programs"
+
+
+def compiled(command: list[str], sources: list[Path], name: str, prefix: Path, product: Path | None = None) -> None:
+    inputs = [*sources, *sorted((prefix / "include").iterdir())]
+    done = asked(command, inputs, PROGRAMS / f"{name}.kept", product)
+    assert done.returncode == 0, done.stderr
 
 
 def built(sources: list[Path], name: str, compiler: list[str], prefix: Path, more: list[str] | None = None) -> Path:
     """A program in C or C++, compiled anew only if something in it has changed."""
-    program = ROOT / "target/usage/programs" / name
-    program.parent.mkdir(parents=True, exist_ok=True)
+    program = PROGRAMS / name
+    PROGRAMS.mkdir(parents=True, exist_ok=True)
     libraries = [f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lzkrecipes_testing", "-lzkrecipes", "-pthread"]
     command = [*compiler, f"-I{prefix}/include", "-o", str(program), *map(str, sources), *(more or []), *libraries]
-    inputs = [*sources, *sorted((prefix / "include").iterdir())]
-    state = hashlib.sha256("\0".join(command).encode() + b"".join(one.read_bytes() for one in inputs)).hexdigest()
-    stamp = program.with_suffix(".built")
-    if not (program.exists() and stamp.exists() and stamp.read_text() == state):
-        subprocess.run(command, check=True)
-        stamp.write_text(state)
+    compiled(command, sources, name, prefix, program)
     return program
 
 
