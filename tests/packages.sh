@@ -108,9 +108,10 @@ build_crates() {
     version=$(scripts/version)
     # As they would be published; what they need of each other is taken from what is packed here, and not from a registry.
     cargo package --quiet --no-verify --allow-dirty --exclude-lockfile --target-dir "$place/packed" "${crates[@]/#/--package=}"
-    for crate in "${crates[@]}"; do tar -xzf "$place/packed/package/$crate-$version.crate" -C "$place"; done
-    mkdir -p "$place/rust/src"
-    cat >"$place/rust/Cargo.toml" <<TOML
+    # With the time of now, by which cargo knows what has changed.
+    mkdir -p "$place/crates/rust/src"
+    for crate in "${crates[@]}"; do tar -xzmf "$place/packed/package/$crate-$version.crate" -C "$place/crates"; done
+    cat >"$place/crates/rust/Cargo.toml" <<TOML
 [package]
 name = "packed"
 edition = "2024"
@@ -125,9 +126,7 @@ zkrecipes-protocol = { path = "../zkrecipes-protocol-$version" }
 
 [workspace]
 TOML
-    # What was downloaded for this checkout is enough.
-    cp Cargo.lock "$place/rust/Cargo.lock"
-    cat >"$place/rust/src/main.rs" <<'RUST'
+    cat >"$place/crates/rust/src/main.rs" <<'RUST'
 use zkrecipes::blocking::Client;
 
 fn take(hosts: &str) -> Result<(), zkrecipes::Error> {
@@ -152,11 +151,19 @@ fn main() {
     }
 }
 RUST
-    # What is not ours is kept from one time to the next.
-    cargo build --quiet --offline --manifest-path "$place/rust/Cargo.toml" --target-dir target/packed
+    # What was built is kept from one time to the next, in a place that stays: what has not changed is not compiled again.
+    local kept=target/packed/crates
+    if ! diff -rq -x Cargo.lock -x .cargo_vcs_info.json "$place/crates" $kept >/dev/null 2>&1; then
+        rm -rf $kept
+        mkdir -p target/packed
+        mv "$place/crates" $kept
+    fi
+    # What was downloaded for this checkout is enough.
+    cp Cargo.lock $kept/rust/Cargo.lock
+    cargo build --quiet --offline --manifest-path $kept/rust/Cargo.toml --target-dir target/packed
     cp target/packed/debug/packed "$place/lock-rust"
-    cargo tree --offline --manifest-path "$place/rust/Cargo.toml" --edges normal --prefix none >"$place/rust/tree"
-    ! grep -E '^(async-io|async-net|spawns-core|zookeeper-client) ' "$place/rust/tree"
+    cargo tree --offline --manifest-path $kept/rust/Cargo.toml --edges normal --prefix none >"$place/tree"
+    ! grep -E '^(async-io|async-net|spawns-core|zookeeper-client) ' "$place/tree"
 }
 
 build_wheel
