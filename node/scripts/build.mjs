@@ -10,7 +10,8 @@
 // this machine; with CARGO=cargo-zigbuild it may end with a version of glibc.
 
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -36,7 +37,8 @@ function build(crate, name, kind, features) {
   if (target) args.push('--target', target)
   if (features) args.push('--features', features)
   // What is loaded needs no names; those of the command's functions are what a panic tells of.
-  if (values.package) args.push('--', '-C', kind === 'bin' ? 'strip=debuginfo' : 'strip=symbols')
+  const strips = values.package && profile === 'release'
+  if (strips) args.push('--', '-C', kind === 'bin' ? 'strip=debuginfo' : 'strip=symbols')
   const { status, stdout, error } = spawnSync(process.env.CARGO ?? 'cargo', args, {
     cwd: root,
     encoding: 'utf8',
@@ -58,15 +60,32 @@ function build(crate, name, kind, features) {
 /** In one step, so that a process which has the old file loaded keeps it. */
 function put(from, to) {
   copyFileSync(from, `${to}.new`)
+  // Cargo has one place for the addon: with other arguments it would build it anew, and again without them.
+  if (values.package && profile !== 'release') spawnSync('strip', [to.endsWith('.node') ? '--strip-unneeded' : '--strip-debug', `${to}.new`])
   renameSync(`${to}.new`, to)
   console.log(`${to} (${profile})`)
 }
 
 const addon = (features) => build('zkrecipes-node', 'zkrecipes_node', 'lib', features)
-if (values.hooks) put(addon('test-hooks'), join(here, 'test', 'hooks.node'))
 
 const native = join(here, 'native', platform)
 mkdirSync(native, { recursive: true })
-if (!values.command) put(addon(), join(native, 'zkrecipes.node'))
+if (!values.command) {
+  let built = addon()
+  if (values.hooks) {
+    // So here: what it was made of is known by the other one, and by what the other one has not got.
+    const hooks = join(here, 'test', 'hooks.node')
+    const sources = join(root, 'bindings/node/src')
+    const state = createHash('sha256').update(readFileSync(built))
+    for (const file of readdirSync(sources, { recursive: true }).sort()) if (file.endsWith('.rs')) state.update(readFileSync(join(sources, file)))
+    const madeOf = state.digest('hex')
+    if (!existsSync(hooks) || !existsSync(`${hooks}.of`) || readFileSync(`${hooks}.of`, 'utf8') !== madeOf) {
+      put(addon('test-hooks'), hooks)
+      writeFileSync(`${hooks}.of`, madeOf)
+      built = addon()
+    }
+  }
+  put(built, join(native, 'zkrecipes.node'))
+}
 // Beside it; ../bin/zkrecipes becomes it.
 if (!values.addon && !platform.startsWith('win32')) put(build('zkrecipes-cli', 'zkrecipes', 'bin'), join(native, 'zkrecipes'))
