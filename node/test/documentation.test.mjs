@@ -61,9 +61,10 @@ test('every example of the documentation is compiled', async () => {
     examples.push(...found.map((body, at) => `\n// ${name}, ${at + 1}\nexport async function from_${name.replace(/\W/g, '_')}_${at}() {\n${body}}\n`))
   }
   assert.ok(examples.length >= 25, `${examples.length} examples`)
-  assert.equal(await compile({ 'examples.mts': AROUND + examples.join('') }), '')
   // And one that is wrong is noticed.
-  assert.match(await compile({ 'examples.mts': `${AROUND}lock.acquire({ timeot: 5 })` }), /timeot/)
+  const said = await compile({ 'examples.mts': AROUND + examples.join(''), 'wrong.mts': `${AROUND}lock.acquire({ timeot: 5 })` })
+  assert.match(said, /wrong\.mts.*timeot/)
+  assert.deepEqual(said.split('\n').filter((line) => line && !/^\s|wrong\.mts/.test(line)), [])
 })
 
 test('types are found whatever way modules are resolved', async () => {
