@@ -181,11 +181,10 @@ headers_stand_alone() {
     for header in zkrecipes.h zkrecipes_testing.h; do
         echo "#include <$header>" | cc -x c -std=c11 -fsyntax-only "${warnings[@]}" -I"$prefix/include" - || return
     done
-    for header in zkrecipes.h zkrecipes_testing.h zkrecipes.hpp zkrecipes_testing.hpp; do
-        for standard in 17 20; do
-            echo "#include <$header>" |
-                c++ -x c++ -std=c++$standard -fsyntax-only "${warnings[@]}" -I"$prefix/include" - || return
-        done
+    # Those of C++ also in C++20, side by side, in tests/usage/test_cpp20.py.
+    for header in zkrecipes.h/17 zkrecipes.h/20 zkrecipes_testing.h/17 zkrecipes_testing.h/20 zkrecipes.hpp/17 zkrecipes_testing.hpp/17; do
+        echo "#include <${header%/*}>" |
+            c++ -x c++ -std=c++"${header#*/}" -fsyntax-only "${warnings[@]}" -I"$prefix/include" - || return
     done
     echo "#include <zkrecipes_coro.hpp>" |
         c++ -x c++ -std=c++20 -fsyntax-only "${warnings[@]}" -I"$prefix/include" -
