@@ -49,7 +49,9 @@ part_core() {
 }
 part_crates() {
     local status=0
-    tests/binaries.py 2 --profile "$profile" --workspace --exclude=zkrecipes{,-ffi,-python,-node} || status=$?
+    tests/binaries.py 2 --profile "$profile" --workspace --exclude=zkrecipes{,-ffi,-python,-node,-simulation} || status=$?
+    # They compute all the time: 38 s of a processor, and 380 s without an optimiser.
+    tests/binaries.py 1 --profile simulation --package zkrecipes-simulation || status=$?
     # Alone, it is built without the embedded server.
     ZKR_WITHOUT_EMBEDDED=1 test_crates --package zkrecipes-ffi || status=$?
     return "$status"

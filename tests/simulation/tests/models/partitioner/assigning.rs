@@ -2,7 +2,7 @@
 
 use super::{Assigned, MEMBERS, MOST, NOBODY, Sharing, World};
 
-#[path = "../../../src/recipes/partitioner/assignment.rs"]
+#[path = "../../../../../core/src/recipes/partitioner/assignment.rs"]
 #[allow(dead_code)]
 mod assignment;
 
