@@ -408,7 +408,7 @@ async fn a_size_that_was_refused_is_none() {
     make_parents(&ground, 3).await;
     set_access(&server.connect_string(), &format!("{PATH}/max"), NO_WRITING);
     // The first request is lost, and the second one leaves behind a pause.
-    let pause = Duration::from_secs(4);
+    let pause = Duration::from_secs(7);
     let a = ground.client_with(options(TEN).retry(RetryOptions::default().base(pause).max(pause))).await;
     let semaphore = of(&a, 3);
     let lost = ground.inject(Fault::drop_before("setData"));

@@ -1,7 +1,5 @@
 //! The inbox of a site: what it is asked, each once, and again what it has not acknowledged.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -15,6 +13,7 @@ use super::told::ToldEntries;
 use super::transaction::KnownTransaction;
 use crate::error::{Error, Result};
 use crate::mutex::lock;
+use crate::runtime::Later;
 use crate::session::Session;
 use crate::session::call::{Call, LOOK_AFTER};
 use crate::session::clock::Moment;
@@ -29,7 +28,7 @@ const ASKING: &str = "no transaction began";
 /// A look at the inbox: what is new there, and the watch that tells of more. A call that runs out of time leaves it to the next one,
 /// or who has little time and a slow network would begin again and again.
 pub(super) struct InboxLook {
-    looking: Pin<Box<dyn Future<Output = Result<(Vec<ReadEntry>, Watch)>> + Send>>,
+    looking: Later<Result<(Vec<ReadEntry>, Watch)>>,
     /// Changes when something is to be told again of which it may not know.
     again: watch::Receiver<u64>,
 }
