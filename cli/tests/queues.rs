@@ -185,7 +185,7 @@ fn an_item_is_taken_from_who_works_on_it() {
         assert!(nobody.status == 1 && nobody.err.contains("nobody works on"), "{nobody:?}");
     }
     assert_eq!(run(&server, &["queue", "peek", PATH]).out, "hangs\n");
-    assert_eq!(claiming(&server, &["--count", "1"], "exec cat").end().out, "hangs");
+    assert_eq!(claiming(&server, &["--count", "1"], "exec cat").end().out, "hangs\n");
 }
 
 #[test]
