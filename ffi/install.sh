@@ -51,7 +51,8 @@ place() {
     chmod "$3" "$2.new"
     if cmp -s "$2.new" "$2"; then rm "$2.new"; else mv -f "$2.new" "$2"; fi
 }
-linked=$(mktemp -d "${TMPDIR:-/tmp}/zkrecipes-install.XXXXXX")
+# Beside the archives, so that one can be had under another name.
+linked=$(mktemp -d "$built/install.XXXXXX")
 trap 'rm -rf "$linked"' EXIT
 # To link for development takes five seconds of a processor, and the tests install a dozen times: what is linked is kept, by compiler.
 # Cargo may bring an older archive back, so a link says of which it was made.
@@ -67,8 +68,11 @@ is_kept() {
 if is_kept; then
     cp "$kept"/*.so "$linked"
 else
-    ffi/link.sh "$built/libzkrecipes_c.a" "$linked/libzkrecipes.so"
-    ffi/link.sh "$built/libzkrecipes_testing_c.a" "$linked/libzkrecipes_testing.so"
+    # Cargo may put others in their place meanwhile.
+    for name in zkrecipes zkrecipes_testing; do
+        ln "$built/lib${name}_c.a" "$linked" 2>/dev/null || cp "$built/lib${name}_c.a" "$linked"
+        ffi/link.sh "$linked/lib${name}_c.a" "$linked/lib$name.so"
+    done
     if [ "$PROFILE" = dev ]; then
         # Others may be at it, too: the links come last.
         mkdir -p "$kept"
@@ -77,7 +81,7 @@ else
             cp "$linked/lib$name.so" "$kept/lib$name.so.$$"
             mv -f "$kept/lib$name.so.$$" "$kept/lib$name.so"
         done
-        ln -f "$built"/libzkrecipes{,_testing}_c.a "$kept"
+        mv -f "$linked"/libzkrecipes{,_testing}_c.a "$kept"
     fi
 fi
 for name in zkrecipes zkrecipes_testing; do

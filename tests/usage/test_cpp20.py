@@ -55,6 +55,14 @@ def test_the_headers_compile_without_a_warning(compiler: str, standard: str, pre
     compiled(command, [source], name, prefix)
 
 
+def test_the_header_for_tests_stands_alone(prefix: Path) -> None:
+    source = PROGRAMS / "header-for-tests.cpp"
+    PROGRAMS.mkdir(parents=True, exist_ok=True)
+    source.write_text("#include <zkrecipes_testing.hpp>\n")
+    command = ["c++", "-std=c++20", *WARNINGS, f"-I{prefix}/include", "-fsyntax-only", str(source)]
+    compiled(command, [source], source.stem, prefix)
+
+
 def test_the_header_of_coroutines_says_what_it_needs(prefix: Path) -> None:
     command = ["g++", "-std=c++17", f"-I{prefix}/include", "-fsyntax-only", "-x", "c++", "-"]
     done = subprocess.run(command, input="#include <zkrecipes_coro.hpp>\n", capture_output=True, text=True)

@@ -107,6 +107,15 @@ def classes(version: str) -> list[str]:
     jars, java = fetch(version), Path(shutil.which("java") or "java").resolve()
     which = zlib.crc32(f"{java} {java.stat().st_mtime_ns if java.exists() else 0}".encode())
     written = jars[0].parent / f"classes-{which:08x}.jsa"
+    try:
+        _write_classes(version, written)
+        return [f"-XX:SharedArchiveFile={written}"] if written.stat().st_size else []
+    except OSError:
+        # There is no writing here, and servers begin all the same.
+        return []
+
+
+def _write_classes(version: str, written: Path) -> None:
     if not written.exists():
         with open(CACHE / f"{release(version)}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -122,7 +131,6 @@ def classes(version: str) -> list[str]:
                 # One that could not write them is not asked again.
                 partial.touch()
                 partial.rename(written)
-    return [f"-XX:SharedArchiveFile={written}"] if written.stat().st_size else []
 
 
 class Ports:

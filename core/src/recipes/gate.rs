@@ -18,7 +18,7 @@ const FORGOTTEN: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
-pub(super) struct Gate {
+pub(crate) struct Gate {
     turn: Arc<tokio::sync::Mutex<()>>,
     /// Whether it has been said that an acquire waits for what the handle itself keeps.
     has_warned: AtomicBool,
@@ -56,6 +56,10 @@ impl Gate {
     /// Without waiting, if it is open.
     pub(super) fn pass_now(&self) -> Option<Pass> {
         self.turn.clone().try_lock_owned().ok()
+    }
+
+    pub(super) fn turn(&self) -> impl Future<Output = Pass> + use<> {
+        self.turn.clone().lock_owned()
     }
 
     /// How many have passed it or wait.

@@ -31,6 +31,8 @@ use crate::session::withdrawal::Withdrawals;
 use crate::turn::grant::Grant;
 use crate::turn::hold::Hold;
 
+const ACQUIRE: &str = "acquire";
+
 /// What is particular about a recipe that is acquired through a [`Handle`].
 pub(crate) trait Recipe: Send + Sync + 'static {
     /// What it is, for people.
@@ -60,6 +62,12 @@ pub(crate) trait Recipe: Send + Sync + 'static {
     /// The first under `parent`, whose node was read, as a contender of this recipe.
     fn seen(&self, _parent: &str, first: SeenContender) -> Contender {
         first.contender(true)
+    }
+
+    /// What an owner has, besides the pass of the gate, where there is one owner at a time although some do not come through the
+    /// gate: who downgrades may let in who waits in line already, through the same handle.
+    fn ownership(&self) -> Option<&Gate> {
+        None
     }
 
     /// The readers' side, if this is a writers' side.
@@ -256,7 +264,17 @@ impl Handle {
                     call.tells(&contenders_ahead);
                     call.queues_behind(queueing_turn);
                     let grant = inner.recipe.clone().take(session.clone(), &mut call, n).await?;
-                    Ok(Taken::New(grant, pass))
+                    let Some(ownership) = inner.recipe.ownership() else {
+                        return Ok(Taken::New(grant, pass, None));
+                    };
+                    let (grant, owner) = match ownership.pass_now() {
+                        Some(owner) => (grant, owner),
+                        None => {
+                            let later = inner.once_it_is_released(ownership, &session, &mut call, n, grant);
+                            Box::pin(later).await?
+                        }
+                    };
+                    Ok(Taken::New(grant, pass, Some(owner)))
                 });
                 waiting.through(&inner.path, &inner.recipe, &contenders_ahead, &inner.listeners, taking).await
             };
@@ -277,9 +295,9 @@ impl Handle {
                     waiting.nests();
                     (held, Some(pass))
                 }
-                Ok(Taken::New(grant, pass)) => {
+                Ok(Taken::New(grant, pass, owner)) => {
                     let (keeps, pass) = match inner.meanwhile {
-                        Meanwhile::Waits => (Some(Box::new(pass) as Box<dyn Send>), None),
+                        Meanwhile::Waits => (Some(Box::new((pass, owner)) as Box<dyn Send>), None),
                         Meanwhile::Nests | Meanwhile::Adds => (None, Some(pass)),
                     };
                     (inner.begin(&session, grant, keeps, waiting).map_err(about)?, pass)
@@ -309,8 +327,9 @@ impl Handle {
                 }
             };
             // As every acquisition it keeps later ones waiting, but it does not wait for those that came before.
-            let pass = inner.gate.pass_now().map(|pass| Box::new(pass) as Box<dyn Send>);
-            let held = inner.begin(&session, grant, pass, waiting)?;
+            let owner = inner.recipe.ownership().and_then(Gate::pass_now);
+            let passes = Box::new((inner.gate.pass_now(), owner));
+            let held = inner.begin(&session, grant, Some(passes), waiting)?;
             inner.acquired.push(&held);
             Ok(held)
         };
@@ -493,7 +512,8 @@ impl Handle {
 
 /// What an acquire comes to.
 enum Taken {
-    New(Grant, Pass),
+    /// With the pass of the [`Recipe::ownership`].
+    New(Grant, Pass, Option<Pass>),
     Nested(Held, Pass),
 }
 
@@ -501,6 +521,28 @@ impl HandleInner {
     /// Waits at the gate.
     async fn pass(&self, session: &Session, call: &mut Call, turn: Later<Pass>) -> Result<Pass> {
         call.wait_for(self.gate.pass(session, turn, || self.kept_and_not_lost())).await
+    }
+
+    /// What was won while the handle holds already, by a downgrade, is for later. Gone by then, it is won once more.
+    async fn once_it_is_released(
+        &self,
+        ownership: &Gate,
+        session: &Arc<Session>,
+        call: &mut Call,
+        n: usize,
+        mut grant: Grant,
+    ) -> Result<(Grant, Pass)> {
+        loop {
+            let owner = ownership.turn();
+            let owner = call.wait_for(self.gate.pass(session, owner, || self.kept_and_not_lost())).await?;
+            // Nobody has watched it meanwhile.
+            if grant.is_there(call, ACQUIRE).await? && grant.becomes_firm(call, ACQUIRE).await? {
+                return Ok((grant, owner));
+            }
+            drop((owner, grant));
+            call.queues_behind(session.take_queueing_turn(&self.path));
+            grant = self.recipe.clone().take(session.clone(), call, n).await?;
+        }
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<Held>> {

@@ -10,6 +10,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use super::contenders::{self, Contender};
+use super::gate::Gate;
 use super::handle::{Handle, Meanwhile, Recipe, TakingTurn};
 use super::held::{Held, Readers};
 use super::lock::Lock;
@@ -61,7 +62,8 @@ impl Client {
         path::recipe(path)?;
         let side = |kind, readers| {
             let (path_of_it, last_line) = (path.to_owned(), LastLine::default());
-            let side = Arc::new(Side { path: path_of_it, kind, readers, last_line });
+            let side =
+                Arc::new(Side { path: path_of_it, kind, readers, last_line, ownership: Gate::default() });
             Handle::new(self, path, Meanwhile::Waits, side)
         };
         let read = side(Kind::Read, None);
@@ -94,6 +96,7 @@ struct Side {
     /// The other one, for the writers' side.
     readers: Option<Arc<ReadersSide>>,
     last_line: LastLine,
+    ownership: Gate,
 }
 
 impl Recipe for Side {
@@ -128,6 +131,10 @@ impl Recipe for Side {
 
     fn locate(&self, node: &str) -> Option<String> {
         contenders::of_lock_at(&self.path, node)
+    }
+
+    fn ownership(&self) -> Option<&Gate> {
+        Some(&self.ownership).filter(|_| self.kind == Kind::Read)
     }
 
     fn readers(&self) -> Option<Arc<dyn Readers>> {

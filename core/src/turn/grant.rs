@@ -94,14 +94,30 @@ impl Grant {
             if self.server_session.is_firm_enough(began) {
                 break;
             }
-            match call.receive(verb, self.server_session.check(self.checks())).await? {
-                Ok(()) => {}
-                Err(WireError::Part { .. } | WireError::SessionEnded) => return Ok(false),
-                Err(WireError::ConnectionLoss) => call.retry_after_loss(verb).await?,
-                Err(error) => return Err(refusal(error, verb, &self.nodes[0].path)),
+            if self.looked(call, verb).await? == Some(false) {
+                return Ok(false);
             }
         }
         Ok(self.stands())
+    }
+
+    /// Whether all of it stands at the server.
+    pub(crate) async fn is_there(&mut self, call: &mut Call, verb: &str) -> Result<bool> {
+        loop {
+            if let Some(is_there) = self.looked(call, verb).await? {
+                return Ok(is_there);
+            }
+        }
+    }
+
+    /// The same; `None` if the answer was lost.
+    async fn looked(&mut self, call: &mut Call, verb: &str) -> Result<Option<bool>> {
+        match call.receive(verb, self.server_session.check(self.checks())).await? {
+            Ok(()) => Ok(Some(true)),
+            Err(WireError::Part { .. } | WireError::SessionEnded) => Ok(Some(false)),
+            Err(WireError::ConnectionLoss) => call.retry_after_loss(verb).await.map(|()| None),
+            Err(error) => Err(refusal(error, verb, &self.nodes[0].path)),
+        }
     }
 
     /// Lets go before anybody holds it: the next one of this session has the turn before the deletions are answered.

@@ -150,14 +150,14 @@ async fn an_unbinding_that_was_lost_unbinds_nothing_that_was_bound_since() {
 async fn a_binding_comes_behind_an_unbinding_of_its_client_however_long_that_takes() {
     let server = server();
     // Each step is answered within it, and all of them take more than twice as long.
-    let budget = Duration::from_secs(2);
-    let retry = RetryOptions::default().base(Duration::from_millis(1500)).give_up_after(budget);
+    let budget = Duration::from_secs(4);
+    let retry = RetryOptions::default().base(Duration::from_millis(2500)).give_up_after(budget);
     let a = connected(&server, options(TEN).retry(retry)).await;
     let b = client(&server).await;
     let (names, node) = (of(&a), format!("{PATH}/db"));
     names.bind("db", b"1", true).await.expect("bound");
     // What its client looks at when it hears that its node is gone, and then what is to be deleted.
-    let slow = Fault::delay_reply("exists", budget * 4 / 5).path(&node).session(a.session_id()).times(2);
+    let slow = Fault::delay_reply("exists", budget * 3 / 4).path(&node).session(a.session_id()).times(2);
     let slow = server.inject(slow);
     let lost = server.inject(Fault::drop_before("delete").path(&node).session(a.session_id()));
     let theft = b.nodes().transaction();

@@ -86,6 +86,36 @@ async fn a_writer_that_waits_for_one_who_downgrades_looks_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_the_side_that_its_own_handle_downgrades_to_waits_for_the_release() {
+    for ground in grounds() {
+        for is_deleted in [false, true] {
+            let a = ground.client(TEN).await;
+            let lock = sides(&a);
+            let writing = lock.write().acquire().await.expect("free");
+            let mut waits = tokio::spawn(lock.read().acquire());
+            eventually("it queues", || ground.nodes_under(PATH).len() == 2).await;
+            let reading = writing.downgrade().await.expect("downgraded");
+            let early = tokio::time::timeout(Duration::from_millis(300), &mut waits).await;
+            assert!(early.is_err(), "two hold one side of one handle");
+            if is_deleted {
+                let other = ground.client(TEN).await;
+                let others =
+                    ground.nodes_under(PATH).into_iter().filter(|node| !node.ends_with(reading.node()));
+                for node in others {
+                    other.nodes().delete(&node, None).await.expect("deleted");
+                }
+            }
+            lock.read().release().await.expect("released");
+            assert!(reading.is_released(), "who holds releases what it holds");
+            let held = turn("who waited", waits).await;
+            held.verify().await.expect("held");
+            held.release().await.expect("released");
+            ground.assert_nothing_left(PATH).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_reader_watches_the_last_writer_ahead_and_not_the_first() {
     for ground in grounds() {
         let a = ground.client(TEN).await;

@@ -132,6 +132,7 @@ async fn meet(verb: Verb, k: u64) -> bool {
     let used_up = ground.inject(used_up.nth(k).forever());
     let done = soon(&what, verb.work(&client)).await;
     let is_met = ground.fault_fired(used_up);
+    assert!(done.is_err() || !is_met || k > 1, "{what}: done all the same");
     if let Err(error) = &done {
         assert_eq!(error.kind(), ErrorKind::Denied, "{what}: {error}");
         assert!(is_met && error.to_string().contains("quota"), "{what}: {error}");

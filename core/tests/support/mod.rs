@@ -19,8 +19,9 @@ pub mod rounds;
 pub mod said;
 pub mod told;
 
-/// Long enough for a loaded machine; a test that needs it has failed.
-pub const SOON: Duration = Duration::from_secs(60);
+/// Long enough for a loaded machine; a test that needs it has failed. Less than the half minute after which much is looked at without
+/// news, or what should have told would not be missed.
+pub const SOON: Duration = Duration::from_secs(20);
 
 pub fn server() -> Server {
     Server::builder()

@@ -185,6 +185,8 @@ async fn take_part(
     // Others are told first, so that they are there when we let go. Unconfirmed, it goes on in the background.
     let _ = registration.undo(LEAVE).await;
     turns.follow(&Assignment::default());
+    // Who joins again has none until it has seen one.
+    *lock(&sharing.assignment) = None;
     lock(&sharing.won).clear();
     // What nobody has taken goes in the background. It is gone when what is asked after it is answered.
     let (path, mut call) = (sharing.below(LEADER), session.call(None));
@@ -196,8 +198,7 @@ async fn take_part(
     end
 }
 
-const LEADER_WRITES: &str =
-    "whoever of the members leads writes there who has which partition, and needs READ and WRITE";
+const LEADER_WRITES: &str = "whoever of the members leads writes there who has which partition, for which it needs READ and WRITE and room within the quota";
 
 fn mismatch(other: &str) -> Error {
     let said = format!(

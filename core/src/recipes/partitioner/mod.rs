@@ -310,12 +310,16 @@ impl Partitioner {
     {
         let session = self.sharing.client.session()?;
         let mut call = session.wait(None);
-        let ended = match self.joined(&session, &mut call).await {
-            Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(()),
-            joined => joined.map_err(|error| error.with_path(self.path()))?,
-        };
-        // Dropped before it is over, it leaves: nobody would work on what is won then.
+        // Dropped before it is over, while it joins too, it leaves: nobody would work on what is won then.
         let mut leaving = LeavingInBackground(Some(self.clone()));
+        let ended = match self.joined(&session, &mut call).await {
+            Ok(ended) => ended,
+            Err(error) => {
+                leaving.0 = None;
+                let is_cancelled = error.kind() == ErrorKind::Cancelled;
+                return if is_cancelled { Ok(()) } else { Err(error.with_path(self.path())) };
+            }
+        };
         let mut bodies = FuturesUnordered::new();
         let end = loop {
             let won = tokio::select! {

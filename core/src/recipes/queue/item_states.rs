@@ -69,7 +69,7 @@ pub(super) async fn list(store: &Store, session: &Arc<Session>, most: usize) -> 
         names.iter().filter(|name| !free.contains_key(&name.text)).cloned().collect();
     looking::each(&layout.claims, &mut call, VERB, &claimed, |name, read| {
         let claim = read.ok().map(|(identity, stat)| ListedClaim {
-            identity: String::from_utf8_lossy(&identity).into_owned(),
+            identity: who_claims(&identity),
             session_id: stat.ephemeral_owner,
             since: date(&stat),
         });
@@ -97,18 +97,24 @@ pub(super) async fn list(store: &Store, session: &Arc<Session>, most: usize) -> 
     Ok(listed)
 }
 
-/// Takes the claim of the item at that path away; answers who had it, and `None` if nobody has. Not that of somebody who claims it
-/// meanwhile: each claim raises the version of the item.
+/// Who has a claim that says this: behind the identity ours have a mark that tells one claim from another.
+pub(in crate::recipes) fn who_claims(said: &[u8]) -> String {
+    let said = String::from_utf8_lossy(said);
+    let is_mark = |mark: &str| mark.len() == 32 && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match said.rsplit_once(' ') {
+        Some((who, mark)) if is_mark(mark) => who.to_owned(),
+        _ => said.into_owned(),
+    }
+}
+
+/// Takes the claim of the item at that path away; answers who had it, and `None` if nobody has. Not that of one of ours who claims it
+/// meanwhile: each claim raises the version of the item. kazoo's claims do not, and no request can tell one of them from the next.
 pub(super) async fn break_claim(store: &Store, call: &mut Call, item: &str) -> Result<Option<String>> {
     let claim = path::join(&store.layout.claims, path::name(item));
     let Some(stat) = looking::stat(call, BREAK, item).await? else { return Ok(None) };
     let said = looking::now(call, BREAK, &claim, |server| server.get_data(&claim)).await?;
     let Some((said, _)) = said else { return Ok(None) };
-    let who = || {
-        let said = String::from_utf8_lossy(&said);
-        // Ours say behind that what tells one claim from another.
-        said.rsplit_once(' ').map_or(&*said, |(who, _)| who).to_owned()
-    };
+    let who = || who_claims(&said);
     let writes = [
         Write::Check { path: item.to_owned(), version: Some(stat.version) },
         Write::Delete { path: claim.clone(), version: None },
@@ -118,6 +124,8 @@ pub(super) async fn break_claim(store: &Store, call: &mut Call, item: &str) -> R
         let server_session = call.server_session(BREAK).await?;
         match call.receive(BREAK, server_session.multi(&writes)).await? {
             Ok(_) => return Ok(Some(who())),
+            // Its work is done.
+            Err(WireError::Part { index: 0, error }) if *error == WireError::NoNode => return Ok(None),
             Err(WireError::Part { error, .. })
                 if matches!(*error, WireError::NoNode | WireError::BadVersion) =>
             {

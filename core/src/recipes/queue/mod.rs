@@ -134,6 +134,7 @@ use std::time::Duration;
 
 pub use claim::{Item, Nack};
 pub use dead_letters::DeadLetter;
+pub(super) use item_states::who_claims;
 pub use item_states::{ListedClaim, ListedItem, ListedState};
 pub(crate) use layout::{DEAD, OWN, STAYS, is_item, is_pause};
 use layout::{LONGEST_DELAY, NodeLayout, Order};

@@ -348,10 +348,7 @@ impl View<'_> {
             for name in self.names(&folder).filter(|name| role(&folder, name) == Role::Claim) {
                 claimed += 1;
                 if let Some((data, stat)) = self.tree.get(&path::join(&folder, name)) {
-                    // Who it is, and a mark that tells one claim from another.
-                    let said = String::from_utf8_lossy(data);
-                    let who = said.rsplit_once(' ').map_or(&*said, |(who, _)| who);
-                    claims.push(contender(name, who, "claim", stat, true));
+                    claims.push(contender(name, &queue::who_claims(data), "claim", stat, true));
                 }
             }
         }

@@ -29,6 +29,8 @@ const ASKING: &str = "no transaction began";
 /// or who has little time and a slow network would begin again and again.
 pub(super) struct InboxLook {
     looking: Later<Result<(Vec<ReadEntry>, Watch)>>,
+    /// When a call last waited for it. What was read long ago is not the present.
+    waited: Moment,
     /// Changes when something is to be told again of which it may not know.
     again: watch::Receiver<u64>,
 }
@@ -100,13 +102,17 @@ impl Site {
             if let Some(transaction) = lock(&self.found).pop_front() {
                 return Ok(Proposal::new(commits.clone(), self.clone(), transaction, false));
             }
-            let InboxLook { looking, again } = look.get_or_insert_with(|| {
+            let is_old = |look: &mut InboxLook| session.now() > look.waited + LOOK_AFTER;
+            drop(look.take_if(is_old));
+            let InboxLook { looking, waited, again } = look.get_or_insert_with(|| {
                 let again = self.again.subscribe();
                 // The time of this call is not that of the look.
                 let own = if call.is_single_attempt() { call.beside() } else { session.wait(None) };
                 let (layout, name, told) = (commits.layout.clone(), self.name.clone(), self.told.clone());
-                InboxLook { looking: Box::pin(look_at_inbox(layout, name, told, own)), again }
+                let looking = Box::pin(look_at_inbox(layout, name, told, own));
+                InboxLook { looking, waited: session.now(), again }
             });
+            *waited = session.now();
             let looked = call.while_heard(NEXT, looking.as_mut()).await?;
             let mut again = again.clone();
             *look = None;
