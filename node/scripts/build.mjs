@@ -60,7 +60,7 @@ function build(crate, name, kind, features) {
 /** In one step, so that a process which has the old file loaded keeps it. */
 function put(from, to) {
   copyFileSync(from, `${to}.new`)
-  // Cargo has one place for the addon: with other arguments it would build it anew, and again without them.
+  // By cargo's own means it would be built anew, and once more without them: there is one place for it.
   if (values.package && profile !== 'release') spawnSync('strip', [to.endsWith('.node') ? '--strip-unneeded' : '--strip-debug', `${to}.new`])
   renameSync(`${to}.new`, to)
   console.log(`${to} (${profile})`)
@@ -73,7 +73,7 @@ mkdirSync(native, { recursive: true })
 if (!values.command) {
   let built = addon()
   if (values.hooks) {
-    // So here: what it was made of is known by the other one, and by what the other one has not got.
+    // To build one has cargo forget the other. So it is built anew only if the other one has changed, or what only this one has.
     const hooks = join(here, 'test', 'hooks.node')
     const sources = join(root, 'bindings/node/src')
     const state = createHash('sha256').update(readFileSync(built))
