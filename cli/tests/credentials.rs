@@ -66,6 +66,40 @@ fn what_a_command_runs_does_not_get_the_credentials() {
 }
 
 #[test]
+fn what_checks_a_candidate_does_not_get_the_credentials() {
+    let server = server();
+    for is_passed in [false, true] {
+        let told = Kept::new("health", "", 0o600);
+        let check = format!("env >{}", told.path());
+        let flag: &[&str] = if is_passed { &["--pass-credentials"] } else { &[] };
+        let args = [&["elect", "--healthy", &check, "/leaders/report"], flag, &["--", "true"]].concat();
+        let ended = ends(command(&server, &args), "ZKRECIPES_AUTH", GIVEN);
+        assert_eq!(ended.status, 0, "{ended:?}");
+        let told = fs::read_to_string(told.path()).expect("it was checked");
+        assert!(told.contains("PATH=") && told.contains("hunter2") == is_passed, "{told}");
+    }
+}
+
+#[test]
+fn what_works_on_a_partition_does_not_get_the_credentials() {
+    let server = server();
+    for is_passed in [false, true] {
+        let flag: &[&str] = if is_passed { &["--pass-credentials"] } else { &[] };
+        let work = ["--", "sh", "-c", "env; echo; exec sleep 60"];
+        let mut command =
+            command(&server, &[&["partition", "--of", "1", "/partitions"], flag, &work].concat());
+        command.env("ZKRECIPES_AUTH", GIVEN);
+        let working = Running::of(command);
+        let told: Vec<_> =
+            std::iter::repeat_with(|| working.out.line()).take_while(|line| !line.is_empty()).collect();
+        let told = told.join("\n");
+        assert!(told.contains("PATH=") && told.contains("hunter2") == is_passed, "{told}");
+        working.signal(libc::SIGTERM);
+        assert_eq!(working.end().status, 128 + libc::SIGTERM);
+    }
+}
+
+#[test]
 fn credentials_come_from_a_file_that_nobody_else_may_read() {
     let server = server();
     let mut holder = holding(&server, &["--auth", GIVEN, PATH], UNTIL_A_LINE);

@@ -185,6 +185,19 @@ fn passwords_differ_between_sessions() {
     assert_ne!(a.password, b.password);
 }
 
+/// Both begin with the same number, so that nothing else makes them differ.
+#[test]
+fn passwords_differ_between_servers() {
+    let first = || {
+        let server = Server::builder().emulate("raftkeeper").start().unwrap();
+        let raw = Raw::connect(&server.connect_string());
+        (raw.session, raw.password)
+    };
+    let (a, b) = (first(), first());
+    assert_eq!(a.0, b.0);
+    assert_ne!(a.1, b.1);
+}
+
 #[test]
 fn sync_echoes_its_path_and_ids_are_listed_ip_first() {
     let server = Server::start().unwrap();
