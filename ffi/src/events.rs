@@ -323,6 +323,8 @@ struct QueueState {
     losses: VecDeque<Job>,
     jobs: VecDeque<Job>,
     dispatching: bool,
+    /// Nobody dispatches any more, though the descriptor may be looked at.
+    is_over: bool,
     /// None once the queue takes no more.
     wakeup: Option<Wakeup>,
 }
@@ -343,6 +345,7 @@ impl Queue {
             losses: VecDeque::new(),
             jobs: VecDeque::new(),
             dispatching: false,
+            is_over: false,
             wakeup: Some(Wakeup::new().map_err(|cause| no_descriptor(&cause))?),
         };
         Ok(Queue { state: Mutex::new(state), changed: Condvar::new() })
@@ -354,7 +357,7 @@ impl Queue {
 
     pub(crate) fn push(&self, turn: Turn, job: Job) {
         let mut state = lock(&self.state);
-        let Some(wakeup) = &state.wakeup else { return };
+        let Some(wakeup) = state.wakeup.as_ref().filter(|_| !state.is_over) else { return };
         if state.is_empty() {
             wakeup.raise();
         }
@@ -425,10 +428,11 @@ impl Queue {
         drop(wakeup);
     }
 
-    /// Forgets what was not dispatched, with what it would have handed over.
+    /// Forgets what was not dispatched, with what it would have handed over, and what comes later.
     pub(crate) fn forget(&self) {
         let forgotten = {
             let mut state = lock(&self.state);
+            state.is_over = true;
             if let Some(wakeup) = state.wakeup.as_ref().filter(|_| !state.is_empty()) {
                 wakeup.lower();
             }

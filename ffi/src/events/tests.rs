@@ -40,3 +40,17 @@ fn the_data_of_a_callback_is_freed_when_the_last_one_has_left() {
         }
     }
 }
+
+#[test]
+fn what_comes_when_nobody_dispatches_any_more_is_let_go_of() {
+    let (queue, item) = (Queue::new().expect("descriptors"), Arc::new(()));
+    let hand_over = || -> Job {
+        let item = item.clone();
+        Box::new(move || drop(item))
+    };
+    queue.push(Turn::InOrder, hand_over());
+    assert_eq!(Arc::strong_count(&item), 2);
+    queue.forget();
+    queue.push(Turn::InOrder, hand_over());
+    assert_eq!(Arc::strong_count(&item), 1, "both go back");
+}
