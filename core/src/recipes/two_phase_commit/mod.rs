@@ -89,6 +89,7 @@ mod begin;
 mod coordinator;
 mod ending;
 mod inbox;
+mod inbox_look;
 mod inbox_room;
 mod kept_outcomes;
 mod layout;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::inbox::InboxLook;
+use super::inbox_look::InboxLook;
 use super::layout::{CommitMode, Decision, Key, Outcome};
 use super::nodes::{create, if_there};
 use super::ownership::Commits;
