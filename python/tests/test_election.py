@@ -702,6 +702,7 @@ def test_a_check_that_is_over_when_its_run_is_says_nothing_last() -> None:
     said: list[bool] = []
 
     class Candidate:
+        path = "/leader"
         _health_interval = 0.001
 
         def _set_healthy(self, is_healthy: bool) -> None:
