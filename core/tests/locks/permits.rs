@@ -417,6 +417,8 @@ async fn a_size_that_was_refused_is_none() {
         async move { semaphore.resize(10).await }
     });
     eventually("it is lost", || ground.fault_fired(lost)).await;
+    // Or its own first request would be lost with the connection, and pause as long.
+    eventually("it is in touch again", || a.metrics().reconnections == 1).await;
     // Which may yet have what it wants.
     let early = tokio::spawn(semaphore.acquire(5));
     eventually("it queues", || locks(&ground).len() == 1).await;
