@@ -51,6 +51,8 @@ struct PathOrder(Mutex<CallsInOrder>);
 #[derive(Default)]
 struct CallsInOrder {
     next: u64,
+    /// How often the first has made room for another one, which has not been polled since.
+    moved: u64,
     /// In the order of their numbers.
     waiting: VecDeque<CallInOrder>,
 }
@@ -83,19 +85,28 @@ impl PathOrder {
         let mut line = lock(&self.0);
         let Some(at) = line.find(number) else { return };
         let left = line.waiting.remove(at);
+        line.moved += u64::from(at == 0);
         let next = line.next();
         drop(line);
         drop(left);
         next.into_iter().for_each(Waker::wake);
     }
 
+    fn moved(&self) -> u64 {
+        lock(&self.0).moved
+    }
+
     /// Those ahead of that call which nobody has polled since then make room, up to the first that somebody has. They go on when
-    /// they are polled, and are in nobody's way.
-    fn pass(&self, number: u64, since: Moment) {
+    /// they are polled, and are in nobody's way. Nobody does if another one has become the first since: it may just be about to be polled.
+    fn pass(&self, number: u64, since: Moment, moved: u64) {
         let mut line = lock(&self.0);
+        if line.moved != moved {
+            return;
+        }
         let is_stuck = |call: &&CallInOrder| call.number < number && call.seen <= since;
         let stuck = line.waiting.iter().take_while(is_stuck).count();
         let passed: Vec<_> = line.waiting.drain(..stuck).collect();
+        line.moved += u64::from(stuck > 0);
         let next = line.next();
         drop(line);
         drop(passed);
@@ -191,11 +202,11 @@ impl QueueingTurn {
 
     async fn past<F: Future<Output = ()>>(self, session: &Session, until_stuck: impl Fn() -> F) -> MayQueue {
         loop {
-            let since = session.now();
+            let (since, moved) = (session.now(), self.0.here.moved());
             if unless(self.0.until_first(session), Box::pin(until_stuck())).await.is_some() {
                 return MayQueue(self.0);
             }
-            self.0.here.pass(self.0.number, since);
+            self.0.here.pass(self.0.number, since, moved);
         }
     }
 }
@@ -228,5 +239,25 @@ impl Session {
         line.waiting.push_back(CallInOrder { number, seen: self.now(), waker: None });
         drop(line);
         QueueingTurn(PlaceInOrder { here, number, process: Process::present() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_become_the_first_is_not_passed_before_it_could_be_polled() {
+        let calls = PathOrder::default();
+        let seen = Moment(1);
+        lock(&calls.0).waiting = (0..3).map(|number| CallInOrder { number, seen, waker: None }).collect();
+        let first = || lock(&calls.0).first();
+        let moved = calls.moved();
+        // It goes when the last one has waited for as long as it waits for somebody.
+        calls.leave(0);
+        calls.pass(2, seen, moved);
+        assert_eq!(first(), Some(1));
+        calls.pass(2, seen, calls.moved());
+        assert_eq!(first(), Some(2), "nobody polls it");
     }
 }
